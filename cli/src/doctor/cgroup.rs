@@ -190,10 +190,13 @@ fn parse_mounts(text: &str) -> Result<Vec<Mount>, String> {
         let (Some(root), Some(point)) = (left.next(), left.next()) else {
             return Err(malformed());
         };
+        let point = unescape(point).trim_end_matches('/').to_owned();
+        // The last of several at one point hides the others.
+        mounts.retain(|mount: &Mount| mount.point != point);
         mounts.push(Mount {
             version,
             root: unescape(root),
-            point: unescape(point).trim_end_matches('/').to_owned(),
+            point,
         });
     }
     Ok(mounts)
@@ -218,5 +221,18 @@ fn below<'a>(path: &'a str, root: &str) -> Option<&'a str> {
         "" | "/" => Some(""),
         _ if rest.starts_with('/') => Some(rest),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_mounts;
+
+    #[test]
+    fn the_last_of_several_mounts_at_one_point_is_the_one_that_is_seen() {
+        let line = |root| format!("31 22 0:28 {root} /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        let mounts = parse_mounts(&(line("/") + &line("/docker/abc"))).unwrap();
+        assert_eq!(mounts.len(), 1);
+        assert_eq!(mounts[0].root, "/docker/abc");
     }
 }

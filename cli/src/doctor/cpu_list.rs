@@ -47,6 +47,10 @@ impl CpuList {
         self.0.iter().copied()
     }
 
+    pub(crate) fn contains(&self, cpu: usize) -> bool {
+        u32::try_from(cpu).is_ok_and(|cpu| self.0.contains(&cpu))
+    }
+
     pub(crate) fn intersects(&self, other: &Self) -> bool {
         !self.0.is_disjoint(&other.0)
     }

@@ -39,14 +39,18 @@ pub(crate) struct Victims {
 }
 
 impl Place {
-    /// As seen from this CPU, or else the first.
-    pub(crate) fn new(topology: &Topology, worker_cpu: Option<usize>) -> Self {
-        let is_known = |cpu: &usize| topology.processors().any(|known| known == *cpu);
-        let worker_cpu = worker_cpu.filter(is_known);
-        let worker_cpu = worker_cpu.or_else(|| topology.processors().next());
+    /// As seen from the first CPU that workers may be pinned to: one of these, if the process may
+    /// run on them only.
+    pub(crate) fn new(topology: &Topology, affinity: Option<&CpuList>) -> Self {
+        let is_open = |cpu: &usize| affinity.is_none_or(|open| open.contains(*cpu));
+        let mut open: Vec<usize> = topology.processors().filter(is_open).collect();
+        if open.is_empty() {
+            open = topology.processors().collect();
+        }
+        let worker_cpu = open.first().copied();
         let mut victims: BTreeMap<Distance, Vec<usize>> = BTreeMap::new();
         if let Some(from) = worker_cpu {
-            for cpu in topology.processors().filter(|&cpu| cpu != from) {
+            for cpu in open.into_iter().skip(1) {
                 let distance = topology.distance(from, cpu);
                 victims.entry(distance).or_default().push(cpu);
             }

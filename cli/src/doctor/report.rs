@@ -46,13 +46,9 @@ impl Report {
         let kernel = tree.parse("/proc/sys/kernel/osrelease", |text| Ok(text.to_owned()));
         let topology = Topology::read(&mut tree);
         let quotas = Quotas::read(&mut tree);
-        let place = heist::Topology::read(tree.root()).ok().map(|read| {
-            let allowed = topology
-                .affinity
-                .as_ref()
-                .and_then(|cpus| cpus.iter().next());
-            Place::new(&read, allowed.and_then(|cpu| usize::try_from(cpu).ok()))
-        });
+        let read = heist::Topology::read(tree.root());
+        let place = read.ok();
+        let place = place.map(|read| Place::new(&read, topology.affinity.as_ref()));
         Self {
             heist_version: env!("CARGO_PKG_VERSION"),
             default_pool: DefaultPool::new(&host, &topology, &quotas, &environment),

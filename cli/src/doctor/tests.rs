@@ -505,6 +505,21 @@ assumed of the machine, which matters to pinned pools
     }
 }
 
+/// A pool is not pinned to other CPUs than those of the mask, so a worker has no victims there.
+#[test]
+fn victims_are_among_the_cpus_that_the_process_may_use() {
+    for (mask, victims) in [
+        ("1-3,7", "CPU 1, in order: 2-3,7 (node at 21)"),
+        ("6", "CPU 6, in order: none"),
+    ] {
+        let text = text_of(&Machine::two_sockets().affinity(mask).report());
+        assert!(
+            text.contains(&format!("of a worker pinned to {victims}\n")),
+            "{text}"
+        );
+    }
+}
+
 #[test]
 fn victims_that_the_system_does_not_show_are_not_said_to_be_none() {
     let text = text_of(&Machine::bare(4).affinity("0-3").report());

@@ -23,6 +23,8 @@ use crate::shield::shielded;
 /// A handle to the output of a spawned future, which it awaits: see
 /// [`spawn_future`](crate::spawn_future).
 ///
+/// Awaited once more, after it gave the output, it says [`Cancelled`](JoinError::Cancelled).
+///
 /// Dropping the handle lets the future run on. A panic that nobody awaits goes to the pool's
 /// [panic handler](ThreadPoolBuilder::panic_handler), and so does one of the waker of another
 /// executor, or of the destructor of an output that nobody takes, if that is on a worker.

@@ -5,9 +5,42 @@
 //! thread, and it stays. It is independent of pools, so it serves all of them, and local futures
 //! too. A forked child does not have it.
 //!
+//! In a pool [without threads](ThreadPoolBuilder::serial), the thread that wakes a future polls it,
+//! and that is the reactor's, unless another is in the pool. Until the poll has ended, no timer and
+//! no socket of the process wakes anybody, and if it waits for one of them, say by
+//! [`block_on`](crate::block_on()), it waits for ever. So give sockets a pool with a worker.
+//!
 //! Anything on top of `async-io` and of the traits of `futures-io` works in the same way:
 //! `async-net` with its TCP streams, `smol-hyper` with adapters for hyper. A library that wants
 //! tokio's runtime does not.
+//!
+//! # Turns
+//!
+//! A socket whose other side is fast is ready at each read, so that a future which reads on and on
+//! is never pending, and keeps its worker from all others. `async-io` does not count; a loop of
+//! your own charges the [budget](crate::poll_budget()) of its poll, and lets others have their turn
+//! when it is used up. Servers such as hyper bound their turns themselves.
+//!
+//! ```
+//! use std::future::poll_fn;
+//!
+//! use futures_lite::{AsyncRead, AsyncReadExt};
+//! use heist::futures::poll_budget;
+//!
+//! async fn count(mut upload: impl AsyncRead + Unpin) -> std::io::Result<usize> {
+//!     let (mut sum, mut bytes) = (0, [0; 4096]);
+//!     loop {
+//!         poll_fn(poll_budget).await;
+//!         match upload.read(&mut bytes).await? {
+//!             0 => return Ok(sum),
+//!             len => sum += len,
+//!         }
+//!     }
+//! }
+//!
+//! assert_eq!(heist::futures::block_on(count(&[7; 10_000][..]))?, 10_000);
+//! # Ok::<(), std::io::Error>(())
+//! ```
 //!
 //! # Cost
 //!
@@ -42,5 +75,8 @@
 //! server.join()?;
 //! # Ok::<(), std::io::Error>(())
 //! ```
+
+#[cfg(doc)]
+use heist_core::ThreadPoolBuilder;
 
 pub use async_io::{Async, Timer};

@@ -11,7 +11,9 @@ use std::task::{Context, Poll};
 use async_task::{Builder, Runnable, ScheduleInfo, WithInfo};
 use heist_core::hosting::{self, Host, Hosted, Order, Point};
 #[cfg(doc)]
-use heist_core::{spawn, with_propagation, JoinError, Once, ThreadPoolBuilder, Waiting};
+use heist_core::{
+    spawn, with_cancellation, with_propagation, JoinError, Once, ThreadPoolBuilder, Waiting,
+};
 use pin_project_lite::pin_project;
 
 use crate::budget::with_budget;
@@ -27,6 +29,9 @@ use crate::shield::with_own;
 /// keep the pool from ending: when the pool has ended, the next wake-up leads to the future being
 /// dropped, on a thread of its own for such futures, and its handle says
 /// [`Cancelled`](JoinError::Cancelled).
+///
+/// It takes the surroundings of [`with_propagation`] along, but no token of [`with_cancellation`]:
+/// [`abort`](FutureHandle::abort) stops a future.
 ///
 /// # Deadlocks
 ///

@@ -36,7 +36,7 @@ pub trait IntoStream: ParallelIterator + 'static {
     /// # Panics
     ///
     /// Panics if `bound` is 0. The stream panics where it is polled if the computation of an item
-    /// has, with the same payload.
+    /// has, with the same payload; after that it has ended.
     ///
     /// # Cost
     ///
@@ -177,10 +177,13 @@ impl<I: ParallelIterator + 'static> Stream for ParStream<I> {
                     self.rest.extend(rest);
                 }
                 Ok(Err(payload)) => {
-                    self.rest.clear();
+                    self.end();
                     panic::resume_unwind(payload)
                 }
-                Err(_) => panic!("the pool of a stream has ended; keep its handle for as long"),
+                Err(_) => {
+                    self.end();
+                    panic!("the pool of a stream has ended; keep its handle for as long")
+                }
             }
         }
     }
@@ -196,11 +199,19 @@ impl<I: ParallelIterator + 'static> Stream for ParStream<I> {
     }
 }
 
-impl<I: ParallelIterator> Drop for ParStream<I> {
-    fn drop(&mut self) {
-        for batch in &mut self.batches {
+impl<I: ParallelIterator> ParStream<I> {
+    /// Drops what has not been taken.
+    fn end(&mut self) {
+        for mut batch in self.batches.drain(..) {
             batch.items.abort();
         }
+        self.rest.clear();
+    }
+}
+
+impl<I: ParallelIterator> Drop for ParStream<I> {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

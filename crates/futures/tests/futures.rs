@@ -9,6 +9,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
+use heist_core::{checkpoint, is_cancelled, with_cancellation, CancellationToken};
 use heist_core::{ThreadPool, ThreadPoolBuilder};
 use heist_futures::{block_on, poll_budget, spawn_future, yield_now, JoinError, SpawnFuture};
 
@@ -303,12 +304,31 @@ fn a_leaf_that_is_always_ready_lets_others_have_their_turn() {
     greedy.join();
 }
 
+#[test]
+fn a_future_takes_no_token_along() {
+    let pool = pool(2);
+    let token = CancellationToken::new();
+    let begin = || {
+        spawn_future(async {
+            yield_now().await;
+            checkpoint();
+            is_cancelled()
+        })
+    };
+    let future = pool.install(|| {
+        let future = with_cancellation(&token, begin).expect("it is not cancelled");
+        token.cancel();
+        future
+    });
+    assert!(!future.join());
+}
+
 mod streams {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::Arc;
 
     use futures_lite::{Stream, StreamExt};
-    use heist_futures::{block_on, yield_now, IntoStream};
+    use heist_futures::{block_on, yield_now, IntoStream, ParStream};
     use heist_par::prelude::*;
 
     use super::pool;
@@ -425,5 +445,36 @@ mod streams {
         let payload = std::panic::catch_unwind(all).unwrap_err();
         let text = payload.downcast_ref::<String>().expect("a text");
         assert!(text.starts_with("item 5"), "{text}");
+    }
+
+    /// The items behind a lost part would else look like the next ones.
+    #[test]
+    fn a_stream_that_has_panicked_has_ended() {
+        let next = |stream: &mut ParStream<_>| {
+            let next = std::panic::AssertUnwindSafe(|| block_on(stream.next()));
+            std::panic::catch_unwind(next).ok()
+        };
+        let pool = pool(1);
+        let (mut panics, mut outlives) = pool.install(|| {
+            let stream = |bad: u32| {
+                let items = (0..100_u32).into_par_iter();
+                let item = move |n: u32| if n == bad { panic!("item {n}") } else { n };
+                items.map(item).into_stream(8)
+            };
+            (stream(50), stream(100))
+        });
+        for n in 0..48 {
+            assert_eq!(next(&mut panics), Some(Some(n)));
+        }
+        while let Some(item) = next(&mut panics) {
+            assert!(matches!(item, Some(48..50)), "{item:?}");
+        }
+        assert_eq!(next(&mut panics), Some(None));
+        assert_eq!(next(&mut outlives), Some(Some(0)));
+        pool.shutdown();
+        while let Some(item) = next(&mut outlives) {
+            assert!(item.is_some());
+        }
+        assert_eq!(next(&mut outlives), Some(None));
     }
 }

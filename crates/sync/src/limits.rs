@@ -32,7 +32,7 @@ mod imp {
     use std::path::Path;
 
     use super::ThreadLimit;
-    use crate::control_groups::narrowest;
+    use crate::control_groups::{mounts, narrowest};
 
     /// The memory mappings of a worker: a stack and its guard, a deque and its reserved part.
     const MAPPINGS_OF_A_WORKER: u64 = 4;
@@ -77,7 +77,8 @@ mod imp {
     /// The lowest limit of the process's control group and those above it.
     fn group() -> Option<u64> {
         let groups = read_to_string("/proc/self/cgroup").ok()?;
-        narrowest(Path::new("/sys/fs/cgroup"), &groups, "pids", |folder| {
+        let root = Path::new("/sys/fs/cgroup");
+        narrowest(root, &groups, mounts, "pids", |folder| {
             number_in(folder.join("pids.max"))
         })
     }

@@ -54,7 +54,8 @@ mod imp {
 
     pub(super) fn usable_processors() -> usize {
         let groups = read_to_string("/proc/self/cgroup").unwrap_or_default();
-        let quota = super::quota(Path::new("/sys/fs/cgroup"), &groups);
+        let root = Path::new("/sys/fs/cgroup");
+        let quota = super::quota(root, &groups, crate::control_groups::mounts);
         let allowed = mask().map_or_else(super::available, |mask| mask.len());
         allowed.min(quota.unwrap_or(usize::MAX))
     }
@@ -94,10 +95,10 @@ mod imp {
 /// The processors that the lowest quota is worth, of the control groups that `groups` names and
 /// those above them.
 #[cfg(any(target_os = "linux", test))]
-fn quota(root: &std::path::Path, groups: &str) -> Option<usize> {
+fn quota(root: &std::path::Path, groups: &str, mounts: fn() -> String) -> Option<usize> {
     use std::fs::read_to_string;
 
-    crate::control_groups::narrowest(root, groups, "cpu", |folder| {
+    crate::control_groups::narrowest(root, groups, mounts, "cpu", |folder| {
         let number = |text: &str| text.trim().parse::<u64>().ok();
         let (quota, period) = if let Ok(line) = read_to_string(folder.join("cpu.max")) {
             let (quota, period) = line.trim().split_once(' ')?;
@@ -136,7 +137,11 @@ mod tests {
             ("/e", None),
             ("/", None),
         ] {
-            assert_eq!(quota(&tree.0, &format!("0::{group}\n")), worth, "{group}");
+            assert_eq!(
+                quota(&tree.0, &format!("0::{group}\n"), String::new),
+                worth,
+                "{group}"
+            );
         }
     }
 
@@ -153,7 +158,7 @@ mod tests {
                 ("memory/a/cpu.cfs_period_us", "100000\n"),
             ],
         );
-        let of = |groups| quota(&tree.0, groups);
+        let of = |groups| quota(&tree.0, groups, String::new);
         assert_eq!(of("5:memory:/a\n4:cpu,cpuacct:/a\n0::/\n"), Some(3));
         assert_eq!(of("4:cpu:/b\n"), None);
         assert_eq!(of("5:memory:/a\n"), None);
@@ -169,10 +174,14 @@ mod tests {
         ];
         let tree = Tree::new("malformed", &files);
         for group in ["a", "b", "c", "d", "../..", ""] {
-            assert_eq!(quota(&tree.0, &format!("0::/{group}")), None, "{group}");
+            assert_eq!(
+                quota(&tree.0, &format!("0::/{group}"), String::new),
+                None,
+                "{group}"
+            );
         }
         for groups in ["", "\n", "0:", "nothing", "::", "0::"] {
-            assert_eq!(quota(&tree.0, groups), None, "{groups:?}");
+            assert_eq!(quota(&tree.0, groups, String::new), None, "{groups:?}");
         }
     }
 

@@ -258,6 +258,31 @@ fn no_damage_panics_or_makes_a_distance_that_is_not_mutual_within_a_node() {
     }
 }
 
+/// A folder may come from anywhere. The pipe has no writer, so reading it would never end.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_and_an_endless_device_in_a_folder_are_no_files() {
+    use std::os::unix::fs::symlink;
+
+    let name = format!("heist-topology-folder-{}", std::process::id());
+    let root = std::env::temp_dir().join(name);
+    let cpus = root.join("sys/devices/system/cpu");
+    let siblings = cpus.join("cpu0/topology");
+    fs::create_dir_all(&siblings).expect("a folder");
+    fs::write(cpus.join("online"), "0-1\n").expect("a file");
+    symlink("/dev/zero", siblings.join("core_cpus_list")).expect("a link");
+    let pipe = siblings.join("thread_siblings_list");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("a program").success());
+    let topology = Topology::read(&root);
+    fs::remove_dir_all(&root).expect("it is there");
+    let notes = topology.expect("it is there").notes().join("\n");
+    assert!(
+        notes.contains("siblings of processors 0-1 are not shown"),
+        "{notes}"
+    );
+}
+
 #[test]
 fn this_machine_has_processors_a_node_and_a_class() {
     let topology = Topology::detect();

@@ -1,15 +1,18 @@
 //! The service, asked by clients that know nothing of futures.
 
+use std::future::Future;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, LazyLock};
+use std::pin::pin;
+use std::sync::{mpsc, Arc, LazyLock};
+use std::task::{Context, Waker};
 use std::thread;
 
 use heist::futures::io::Async;
-use heist::futures::SpawnFuture;
-use heist::ThreadPool;
+use heist::futures::{block_on, FutureHandle, JoinError, SpawnFuture};
+use heist::{ThreadPool, ThreadPoolBuilder};
 use http_service::picture::Picture;
-use http_service::server::{pool, serve};
+use http_service::server::{pool, serve, thumbnail};
 
 static PICTURE: LazyLock<Arc<Picture>> = LazyLock::new(|| Arc::new(Picture::rings(160, 120)));
 static POOL: LazyLock<ThreadPool> = LazyLock::new(|| pool().expect("a pool"));
@@ -108,4 +111,37 @@ fn a_request_that_makes_no_sense_is_told_why() {
             (status, Ok(format!("{why}\n")))
         );
     }
+}
+
+#[test]
+fn a_panic_in_a_connection_is_not_the_end_of_the_service() {
+    let mut client = Client::new(start());
+    let (say, heard) = mpsc::channel::<()>();
+    let panics = POOL.spawn_future(async {
+        let _say = say;
+        panic!("expected")
+    });
+    drop::<FutureHandle<()>>(panics);
+    heard.recv().expect_err("it is said by the panic");
+    assert_eq!(client.ask("GET /"), (200, b"ready\n".to_vec()));
+    // Its waiter learns of the panic of a picture.
+    let too_wide = POOL.spawn_future(thumbnail(Arc::clone(&PICTURE), 10_000));
+    assert!(matches!(block_on(too_wide), Err(JoinError::Panicked(_))));
+    assert_eq!(client.ask("GET /"), (200, b"ready\n".to_vec()));
+}
+
+#[test]
+fn a_picture_whose_client_is_gone_is_not_computed() {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build();
+    let picture = Arc::new(Picture::rings(16, 12));
+    pool.expect("a pool").install(|| {
+        {
+            let mut request = pin!(thumbnail(Arc::clone(&picture), 8));
+            let mut context = Context::from_waker(Waker::noop());
+            // The only worker is here, so it has not begun.
+            assert!(request.as_mut().poll(&mut context).is_pending());
+            assert_eq!(Arc::strong_count(&picture), 2);
+        }
+        assert_eq!(Arc::strong_count(&picture), 1);
+    });
 }

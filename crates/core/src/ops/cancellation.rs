@@ -19,6 +19,9 @@ use crate::worker::Worker;
 ///   each begin of a [`scope`](crate::scope()). There it unwinds, as by a panic of which no hook is
 ///   told, through joins and scopes up to this call.
 ///
+/// A future that `op` spawns is none of these: it takes no token along, since it is left by being
+/// dropped, which its handle's `abort` does.
+///
 /// An external caller participates in the global pool, as in [`join`](crate::join()). Calls nest:
 /// an inner one is left with the outer one. A call of [`install`](crate::ThreadPool::install) in
 /// `op` takes the token along to the other pool.

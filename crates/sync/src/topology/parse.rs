@@ -95,7 +95,7 @@ fn caches(files: &Files<'_>, online: &[usize], notes: &mut Vec<String>) -> Vec<O
             let sharers = list_in(files, &format!("{folder}/shared_cpu_list"))?;
             let kind = files.text(&format!("{folder}/type"))?;
             Some((level, sharers))
-                .filter(|(_, sharers)| kind != "Instruction" && sharers.contains(&id))
+                .filter(|(_, sharers)| &*kind != "Instruction" && sharers.contains(&id))
         };
         let last = (0..MOST_CACHES)
             .filter_map(cache)
