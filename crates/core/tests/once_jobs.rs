@@ -263,12 +263,14 @@ fn nothing_unrelated_runs_on_top_of_a_job_that_a_part_has_submitted() {
             until(3);
         });
         until(1);
-        scope.spawn(|_| *once.get_or_init(initialiser));
+        scope.spawn(|_| {
+            once.get_or_init(initialiser);
+        });
         until(4);
         for _ in 0..3 {
             scope.spawn(|_| {
                 asked.fetch_add(1, Ordering::Relaxed);
-                *once.get_or_init(|| unreachable!("it is being made"))
+                once.get_or_init(|| unreachable!("it is being made"));
             });
         }
     });

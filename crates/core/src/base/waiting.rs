@@ -65,7 +65,7 @@ const BITS: usize = DESCENDANTS | PIECES;
 
 /// In place of the state of a `Once`: some initialiser may wait for these frames, and may have
 /// ended.
-const UNKNOWN: *const () = ptr::without_provenance(BITS + 1);
+const UNKNOWN: *const () = ptr::null::<u8>().wrapping_add(BITS + 1).cast();
 
 impl WaitMode {
     pub(crate) fn new(waiting: Waiting) -> Self {

@@ -58,7 +58,7 @@ impl<L> Default for Completion<L> {
 }
 
 impl Completion {
-    /// Waits until no job is pending: helps on a worker, first with the `backlog`, blocks elsewhere.
+    /// Waits until no job is pending: helps on a worker, also with the `backlog`, or blocks.
     ///
     /// # Panics
     ///

@@ -143,8 +143,8 @@ impl CountLatch {
         }
     }
 
-    /// Wakes the waiter before the latch is set, for a job that was published for it alone, if it is
-    /// a worker.
+    /// Wakes the waiter, if it is a worker, before the latch is set, for a job that was published
+    /// for it alone.
     pub(crate) fn wake_for_mail(&self) {
         if let Waiter::Worker { pool, index, .. } = &self.waiter {
             let woke = pool.sleep.unpark_for_mail(*index);

@@ -431,7 +431,7 @@ mod tests {
         });
     }
 
-    /// A join in a region, whose half a thief takes, after `run`, which runs the `older` jobs there.
+    /// A join in a region, whose half a thief takes, after `run`, which runs `older` jobs there.
     fn joins_in_a_region_after<J: Send>(older: impl FnOnce() -> J, run: impl FnOnce(J) + Send) {
         let (token, older) = (CancellationToken::new(), older());
         with_cancellation(&token, || {
