@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use heist_core::{
     join, scope, scope_fifo, submit, with_cancellation, with_waiting, CancellationToken, Once,
-    Priority, TaskGroup, ThreadPoolBuilder, Waiting,
+    Priority, Strand, TaskGroup, ThreadPoolBuilder, Waiting,
 };
 
 /// Joins all the way down, which gives thieves time to come.
@@ -127,6 +127,30 @@ fn a_part_submits_jobs() {
             let submits = || submit(|| leaves(4));
             let (a, b) = join(|| join(submits, submits), || join(submits, submits));
             a.0.join() + a.1.join() + b.0.join() + b.1.join()
+        },
+        64,
+    );
+}
+
+#[test]
+fn a_part_queues_jobs_of_a_strand() {
+    wanted_by_all(
+        || {
+            let sum = Arc::new(AtomicUsize::new(0));
+            let strand = Strand::new();
+            let queues = || {
+                let sum = sum.clone();
+                strand.spawn(move || count(&sum));
+                strand.submit(|| leaves(4))
+            };
+            // So that the other half is stolen.
+            let late = || {
+                let until = Instant::now() + Duration::from_micros(100);
+                while Instant::now() < until {}
+            };
+            let (a, b) = join(|| join(late, queues).1, || join(late, queues).1);
+            strand.wait();
+            a.join() + b.join() + sum.load(Ordering::Relaxed)
         },
         64,
     );

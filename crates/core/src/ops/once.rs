@@ -70,8 +70,9 @@ use crate::worker::Worker;
 /// in the same way.
 ///
 /// The initialiser may wait for whatever its parts begin, on whichever worker they run: the jobs of
-/// a scope or a [group](crate::TaskGroup) and those that are [submitted](crate::submit()) are run by
-/// the frame that waits for them, if nobody else has begun them. Only a spawned future has no such
+/// a scope or a [group](crate::TaskGroup), those of a [strand](crate::Strand) that was idle, and those
+/// that are [submitted](crate::submit()) are run by the frame that waits for them, if nobody else
+/// has begun them. Only a spawned future has no such
 /// frame: if a part on another worker has spawned it, and that worker and all others wait for the
 /// value, nobody is left to poll it.
 ///

@@ -1,7 +1,7 @@
 //! `Strand`: a queue whose jobs run one at a time, in order.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::base::job::DetachedJob;
 use crate::base::job_queue::JobQueue;
@@ -17,6 +17,7 @@ use crate::ops::submit::{self, Bound, JoinHandle};
 use crate::policy::{Priority, Stint};
 use crate::pool::ThreadPool;
 use crate::state::Pool;
+use crate::worker::backlog::{self, Backlog};
 use crate::worker::Worker;
 
 /// A serial queue: its jobs run one at a time, in the order in which they came, on whatever worker
@@ -84,6 +85,8 @@ pub struct Strand {
 struct Shared {
     pool: Arc<Pool>,
     queue: StrandQueue,
+    /// The drainer, where it was started in an initialiser, which may wait for it.
+    backlog: OnceLock<Arc<Backlog>>,
     /// The point at which the last job has ended, in a metered pool.
     latest: Latest,
 }
@@ -125,6 +128,7 @@ impl Strand {
             shared: Arc::new(Shared {
                 pool,
                 queue: StrandQueue::new(),
+                backlog: OnceLock::new(),
                 latest: Latest::new(),
             }),
         }
@@ -179,7 +183,7 @@ impl Strand {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let bound = Bound::ToStrand(self.shared.address());
+        let bound = Bound::ToStrand(self.shared.address(), self.shared.backlog_here());
         let (handle, job) =
             submit::prepare(&self.shared.pool, job, bound, self.shared.pool.inherited());
         self.queue(|| job);
@@ -254,6 +258,12 @@ impl<F: FnOnce() + Send> Task for Spawned<F> {
 }
 
 impl Shared {
+    /// The backlog, if an initialiser may wait for what is begun here.
+    fn backlog_here(&self) -> Option<Arc<Backlog>> {
+        let of_strand = || self.backlog.get_or_init(|| Arc::new(Backlog::new()));
+        backlog::is_wanted().then(|| Arc::clone(of_strand()))
+    }
+
     /// The address by which the strand is known while it has jobs.
     fn address(&self) -> usize {
         std::ptr::from_ref(self) as usize
@@ -263,6 +273,8 @@ impl Shared {
 /// The pool's job that runs the jobs of a strand, while there are any.
 struct Drainer {
     strand: Arc<Shared>,
+    /// Where it was queued, if an initialiser may wait for it.
+    backlog: Option<Arc<Backlog>>,
     /// The jobs that it has taken.
     jobs: JobQueue,
 }
@@ -271,15 +283,28 @@ impl Drainer {
     /// Queues the drainer of this strand, behind those that the calling worker has queued before:
     /// two strands that send each other messages do not keep a third one from its turn.
     fn start(strand: Arc<Shared>) {
-        let pool = Arc::clone(&strand.pool);
+        let (pool, backlog) = (Arc::clone(&strand.pool), strand.backlog_here());
         // Of no region: its jobs carry theirs.
-        let job = Carrying(move || {
-            let jobs = JobQueue::default();
-            Self { strand, jobs }.run();
+        let job = Carrying({
+            let backlog = backlog.clone();
+            move || {
+                let jobs = JobQueue::default();
+                let drainer = Self {
+                    strand,
+                    backlog,
+                    jobs,
+                };
+                drainer.run();
+            }
         });
         // SAFETY: 1. it borrows nothing. 2. The jobs of a strand do not unwind. 3. The strand keeps
         // the pool until it is idle.
-        unsafe { spawn::queue_fifo(&pool, job) };
+        unsafe {
+            match backlog {
+                None => spawn::queue_fifo(&pool, job),
+                Some(backlog) => backlog::queue(&backlog, &pool, job, || pool.wake_all()),
+            }
+        }
     }
 
     fn run(mut self) {
@@ -313,13 +338,19 @@ impl Drainer {
 
     /// Queues itself, behind all that waits for a worker.
     fn go_behind(self, worker: &Worker) {
-        // SAFETY: 1. it borrows nothing. 2. The jobs of a strand do not unwind.
-        let job = unsafe { DetachedJob::new(Carrying(move || self.run())) };
+        let (pool, backlog) = (worker.pool(), self.backlog.clone());
+        let task = Carrying(move || self.run());
+        if let Some(backlog) = backlog {
+            // SAFETY: 1. it borrows nothing. 2. The jobs of a strand do not unwind.
+            return unsafe { backlog::queue(&backlog, pool, task, || pool.wake_all()) };
+        }
+        // SAFETY: as above.
+        let job = unsafe { DetachedJob::new(task) };
         if worker.is_on_top() && !worker.keeps_order() {
             // A frame below may wait for it that runs nothing from outside.
             worker.push_behind(job);
         } else {
-            worker.pool().inject(Priority::Normal, job);
+            pool.inject(Priority::Normal, job);
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::insight::call::later;
 use crate::insight::site::Site;
 use crate::ops::cancellation::checkpoint;
 use crate::state::Pool;
+use crate::worker::backlog::Backlog;
 use crate::worker::claimed::{Claimant, Claimed};
 use crate::worker::latch::CountLatch;
 use crate::worker::Worker;
@@ -57,13 +58,12 @@ pub(crate) fn submit_in<T: Send + 'static>(
 }
 
 /// The constraint on where a queued job runs.
-#[derive(Clone, Copy)]
 pub(crate) enum Bound {
     /// To nothing: a worker that joins it may run it.
     Free,
     ToWorker,
-    /// To the order of the strand at this address.
-    ToStrand(usize),
+    /// To the order of the strand at this address, whose drainer may wait in this backlog.
+    ToStrand(usize, Option<Arc<Backlog>>),
 }
 
 /// A job that is to be queued and to run in this context, and the handle to its value.
@@ -309,7 +309,8 @@ where
     T: Send + 'static,
 {
     fn wait(&self) {
-        match self.bound {
+        let mut backlog = None;
+        match &self.bound {
             Bound::Free => {
                 if let Some(worker) = self.pool.current_worker() {
                     if let Some(claimant) = self.claimed.claim() {
@@ -318,13 +319,14 @@ where
                 }
             }
             Bound::ToWorker => {}
-            Bound::ToStrand(strand) => {
+            Bound::ToStrand(strand, drainers) => {
                 if !self.is_complete() {
-                    on_stack::refuse_to_wait(strand);
+                    on_stack::refuse_to_wait(*strand);
                 }
+                backlog = drainers.as_deref();
             }
         }
-        self.claimed.completion.wait(&self.pool, None);
+        self.claimed.completion.wait(&self.pool, backlog);
     }
 
     fn poll(&self, waker: &Waker) -> Poll<()> {

@@ -17,7 +17,6 @@ use crate::pool::ThreadPool;
 use crate::state::Pool;
 use crate::worker::backlog::{self, Backlog};
 use crate::worker::completion::Completion;
-use crate::worker::Worker;
 
 /// Jobs that are started one by one and awaited together.
 ///
@@ -54,8 +53,6 @@ struct Shared {
     completion: Completion,
     /// The jobs that were added where an initialiser may wait for them.
     backlog: Backlog,
-    /// True if an initialiser has made the group.
-    is_needed: bool,
     /// The first panic since the last wait.
     panic: FirstPanic,
     /// How often the group was cancelled.
@@ -100,7 +97,6 @@ impl TaskGroup {
                 pool,
                 completion: Completion::default(),
                 backlog: Backlog::new(),
-                is_needed: is_needed(),
                 panic: FirstPanic::default(),
                 cancellations: AtomicU32::new(0),
             }),
@@ -154,7 +150,7 @@ impl TaskGroup {
         // After the pool has taken the job, or nobody would ever finish it.
         self.shared.completion.add();
         let pool = &self.shared.pool;
-        if self.shared.is_needed || is_needed() {
+        if backlog::is_wanted() {
             let wake = || self.shared.completion.wake_waiters();
             // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
             return unsafe { backlog::queue(&self.shared, pool, job, wake) };
@@ -273,11 +269,6 @@ impl TaskGroup {
             None => {}
         }
     }
-}
-
-/// True if an initialiser may wait for what is begun here.
-fn is_needed() -> bool {
-    Worker::current().is_some_and(|worker| worker.wait_mode().is_needed())
 }
 
 impl AsRef<Backlog> for Shared {

@@ -1,4 +1,5 @@
-//! A backlog: jobs of a scope or a group that whoever waits for them may run, before the pool does.
+//! A backlog: jobs of a scope, a group or a strand that whoever waits for them may run, before the
+//! pool does.
 //!
 //! A job that is pushed waits in the deque of the worker that pushed it. There the initialiser of a
 //! [`Once`](crate::Once) may wait for it in vain: where a part of the initialiser has pushed it,
@@ -6,8 +7,8 @@
 //! what this worker's frames are busy with. So do all others, perhaps. The frame that waits for the
 //! scope or the group is the one on top of which it can always run, as a submitted job does.
 //!
-//! So jobs of a scope that an initialiser has begun, and those that a group is given in one, are
-//! queued in the backlog; in the pool, behind all other jobs, waits a *claim* on one of them, for
+//! So jobs of a scope that an initialiser has begun, those that a group is given in one, and the
+//! drainer of a strand that is started in one, are queued in the backlog; in the pool, behind all other jobs, waits a *claim* on one of them, for
 //! those who have nothing else to do. A claim that finds no job is void.
 
 use std::sync::Arc;
@@ -106,6 +107,11 @@ impl AsRef<Self> for Backlog {
     fn as_ref(&self) -> &Self {
         self
     }
+}
+
+/// True if an initialiser may wait for what is begun here.
+pub(crate) fn is_wanted() -> bool {
+    Worker::current().is_some_and(|worker| worker.wait_mode().is_needed())
 }
 
 /// Queues a job in the backlog that `holder` has, and a claim on it in the pool. `wake` wakes those

@@ -24,6 +24,13 @@ impl Pool {
         }
     }
 
+    /// Wakes all sleeping workers, for a job that was published for some of them.
+    pub(crate) fn wake_all(&self) {
+        let all = 0..self.workers.len();
+        let woke = all.filter(|&worker| self.sleep.unpark_for_mail(worker));
+        self.count_wakes(woke.count());
+    }
+
     /// Counts wake-ups for the calling worker; an outside thread has no counters.
     pub(crate) fn count_wakes(&self, woke: usize) {
         if let Some(worker) = self.current_worker() {
