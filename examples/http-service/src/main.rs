@@ -27,7 +27,9 @@ fn main() -> anyhow::Result<()> {
         .with_context(|| format!("could not listen at {address}; choose another --address"))?;
     let address = listener.get_ref().local_addr()?;
     eprintln!("http-service: at http://{address}/thumbnail/200");
-    let picture = Arc::new(Picture::rings(1600, 1200));
-    pool()?.spawn_future(serve(listener, picture)).join();
+    let pool = pool()?;
+    // The pool of the service, so that there is no other.
+    let picture = Arc::new(pool.install(|| Picture::rings(1600, 1200)));
+    pool.spawn_future(serve(listener, picture)).join();
     Ok(())
 }

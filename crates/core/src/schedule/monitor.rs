@@ -57,9 +57,15 @@ struct Monitor {
     cpu_ns: Option<u64>,
     /// The looks since then at which it has waited.
     waited: u32,
-    /// The looks at which nothing ran, and the first of them.
-    still: u32,
-    still_since: Instant,
+    still: Still,
+}
+
+/// The looks in a row at which nothing ran.
+struct Still {
+    looks: u32,
+    since: Instant,
+    /// The last of them, at which there was no reason for patience.
+    hopeless: u32,
 }
 
 fn look_for_ever() {
@@ -69,8 +75,7 @@ fn look_for_ever() {
         since: Instant::now(),
         cpu_ns: None,
         waited: 0,
-        still: 0,
-        still_since: Instant::now(),
+        still: Still::new(Instant::now()),
     };
     loop {
         Futex::new(0).wait_timeout(0, PAUSE);
@@ -93,15 +98,8 @@ impl Monitor {
             _ => {}
         }
         let is_still = baton.holder.is_none() || baton.rounds > ROUNDS_MAX;
-        let Some(patience) = is_still.then(|| self.patience(baton)).flatten() else {
-            self.still = 0;
-            return;
-        };
-        if self.still == 0 {
-            self.still_since = Instant::now();
-        }
-        self.still += 1;
-        if self.still > LOOKS_AT_STILL && self.still_since.elapsed() >= patience {
+        let patience = is_still.then(|| self.patience(baton)).flatten();
+        if self.still.is_for_good(patience, Instant::now()) {
             report(baton);
         }
     }
@@ -195,6 +193,38 @@ impl Monitor {
     }
 }
 
+impl Still {
+    fn new(now: Instant) -> Self {
+        Self {
+            looks: 0,
+            since: now,
+            hopeless: 0,
+        }
+    }
+
+    /// True if nothing has run for so long, and at so many looks, that nothing will. At this look
+    /// something ran, or else this is the patience for that.
+    fn is_for_good(&mut self, patience: Option<Duration>, now: Instant) -> bool {
+        let Some(patience) = patience else {
+            *self = Self::new(now);
+            return false;
+        };
+        if self.looks == 0 {
+            self.since = now;
+        }
+        self.looks += 1;
+        // A single look does not count for those before it: a thread that comes back from the
+        // network, and waits for the lock that this one holds, looks as if it waited for another.
+        self.hopeless = if patience.is_zero() {
+            self.hopeless + 1
+        } else {
+            0
+        };
+        let are_many = self.looks > LOOKS_AT_STILL && now - self.since >= OTHERS_MAX;
+        self.hopeless > LOOKS_AT_STILL || are_many
+    }
+}
+
 /// From here on the schedule says no more what is to come.
 fn lose(baton: &mut Baton) {
     if !std::mem::replace(&mut baton.is_lost, true) {
@@ -222,4 +252,35 @@ fn report(baton: &mut Baton) -> ! {
     baton.say(&text);
     baton.record_all();
     process::leave(DEADLOCK)
+}
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_comes_back_in_the_middle_of_a_look_is_no_deadlock() {
+        let mut now = Instant::now();
+        let mut still = Still::new(now);
+        let mut looks = |patience, count: u32| {
+            let mut look = |_| {
+                now += PAUSE;
+                still.is_for_good(patience, now)
+            };
+            (0..count).position(&mut look)
+        };
+        let (others, none) = (Some(OTHERS_MAX), Some(Duration::ZERO));
+        let at_once = Some(LOOKS_AT_STILL as usize);
+        assert_eq!(looks(others, 1_000), None);
+        assert_eq!(looks(none, 1), None, "it waits for the lock");
+        assert_eq!(looks(None, 1), None, "it has it");
+        assert_eq!(looks(others, 500), None);
+        assert_eq!(looks(none, 100), at_once);
+        assert_eq!(looks(None, 1), None);
+        assert_eq!(looks(none, 100), at_once);
+        assert_eq!(looks(None, 1), None);
+        assert_eq!(looks(others, 1_000), None);
+        assert_eq!(looks(none, 20), None);
+        assert_eq!(looks(others, 1_000), Some(980), "two seconds are over");
+    }
 }
