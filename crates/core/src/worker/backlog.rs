@@ -8,8 +8,9 @@
 //! scope or the group is the one on top of which it can always run, as a submitted job does.
 //!
 //! So jobs of a scope that an initialiser has begun, those that a group is given in one, and the
-//! drainer of a strand that is started in one, are queued in the backlog; in the pool, behind all other jobs, waits a *claim* on one of them, for
-//! those who have nothing else to do. A claim that finds no job is void.
+//! drainer of a strand that is started in one, are queued in the backlog. In the pool, behind all
+//! other jobs, waits a *claim* on one of them, for those who have nothing else to do. A claim that
+//! finds no job is void.
 
 use std::sync::Arc;
 
