@@ -16,6 +16,7 @@
 //! | `region` | what holds for the jobs that a call begins |
 //! | `run` | running a job |
 //! | `lend` | the second closures of joins, lent and taken back |
+//! | `needed` | those for which an initialiser may wait, wherever they are queued |
 //! | `backlog` | jobs that whoever waits for them may run, before the pool does |
 //! | `search`, `wait` | finding a job; waiting for a latch |
 //! | `latch`, `completion`, `signal` | waits that belong to no single worker, or can be repeated |
@@ -37,6 +38,7 @@ pub(crate) mod guest;
 pub(crate) mod latch;
 mod lend;
 mod main_loop;
+pub(crate) mod needed;
 pub(crate) mod overflow;
 mod pieces;
 mod push;

@@ -52,6 +52,11 @@ impl Region {
         self.lowest.load(Ordering::Relaxed)
     }
 
+    /// True if an initialiser may wait for its jobs.
+    pub(crate) fn is_needed(&self) -> bool {
+        self.mode.is_needed()
+    }
+
     /// The context around this region. For the owner.
     pub(crate) fn context_around(&self) -> Option<&Arc<Context>> {
         // SAFETY: the frames around this one have not ended.

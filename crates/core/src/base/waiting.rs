@@ -139,6 +139,12 @@ impl WaitMode {
         }
     }
 
+    /// True if a job of the mode `other` that a frame of this mode has pushed is seen to be one for
+    /// which an initialiser may wait, by its slot.
+    pub(crate) fn needs_what(self, other: Self) -> bool {
+        self.is_needed() && (other.once().is_null() || self.once() == other.once())
+    }
+
     /// The `Once` of whose initialiser any piece may run on top, or null.
     pub(crate) fn shares(self) -> *const () {
         if self.bits() == PIECES {

@@ -16,6 +16,7 @@ use crate::insight::site::Site;
 use crate::ops::cancellation::checkpoint;
 use crate::state::Pool;
 use crate::worker::latch::CountLatch;
+use crate::worker::needed;
 use crate::worker::region;
 use crate::worker::Worker;
 
@@ -160,17 +161,17 @@ where
 {
     let caller = Worker::current();
     let latch = CountLatch::new(pool.len(), caller);
-    let mode = caller.map(|caller| caller.wait_mode().elsewhere());
+    let mode = match caller {
+        Some(caller) => caller.wait_mode().elsewhere(),
+        None => needed::mode_of_outsider(),
+    };
     let context = pool.inherited();
     let call = Call::new(pool.metered, const { &Site::of::<OP>("broadcast") });
     let run = || {
         BroadcastContext::with(|broadcast| {
             let worker = broadcast.worker;
             let op = || within_checked(context.clone(), || op(broadcast));
-            call.run(|| match mode {
-                Some(mode) => worker.as_there(mode, op),
-                None => op(),
-            })
+            call.run(|| worker.as_there(mode, op))
         })
     };
     let jobs: Vec<_> = (0..pool.len())
@@ -233,13 +234,17 @@ where
 {
     let start = unjoined(pool.metered, const { &Site::of::<OP>("broadcast") });
     let ops = iter::repeat_n((Arc::new(op), pool.inherited(), start), pool.len());
+    let is_needed = needed::is_needed_here();
     let references = ops.map(|(op, context, start)| {
         let job = move |pool: &Pool| {
             let op = move || BroadcastContext::with(&*op);
             let op = || run_later(&start, None, || within_checked(context, op));
-            if let Err(payload) = unwind::catch_job(op) {
-                pool.handle_panic(payload);
-            }
+            let worker = Worker::current().expect("jobs run on workers");
+            worker.as_needed(is_needed, || {
+                if let Err(payload) = unwind::catch_job(op) {
+                    pool.handle_panic(payload);
+                }
+            });
         };
         // SAFETY: 1. the closure borrows nothing. 2. A panic in it is held back, that of the last
         // drop of `op` too.

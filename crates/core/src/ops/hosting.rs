@@ -245,7 +245,7 @@ unsafe fn with_context(context: Option<Arc<Context>>, job: impl Task + 'static) 
         // SAFETY: 1. it borrows nothing. 2. Handed on.
         None => unsafe { DetachedJob::new(Carrying(job)) },
         // SAFETY: as above.
-        context => carrying(context, unsafe { DetachedJob::new(job) }),
+        context => carrying(context, false, unsafe { DetachedJob::new(job) }),
     }
 }
 

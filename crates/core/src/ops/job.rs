@@ -9,6 +9,7 @@ use crate::ops::spawn;
 use crate::ops::submit::{self, Bound, JoinHandle};
 use crate::policy::Priority;
 use crate::state::{Place, Pool};
+use crate::worker::needed;
 use crate::worker::region::carrying;
 
 /// A job to come, in the pool of the calling worker, or else in the global pool: say how it is to
@@ -168,7 +169,7 @@ impl<'pool> JobBuilder<'pool> {
         // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
         let mut job = unsafe { pool.detach(job) };
         if self.token.is_some() {
-            job = carrying(self.context(pool), job);
+            job = carrying(self.context(pool), needed::is_needed_here(), job);
         }
         pool.queue_at(self.place, job);
     }

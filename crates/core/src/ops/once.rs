@@ -50,6 +50,7 @@ use crate::base::once::OnceState;
 use crate::base::unwind;
 use crate::state::{Doing, Pool};
 use crate::worker::latch::CountLatch;
+use crate::worker::needed;
 use crate::worker::Worker;
 
 /// A value that is made once, when it is first wanted, perhaps in parallel.
@@ -352,7 +353,7 @@ impl<T: Send + Sync> Once<T> {
         let mode = worker.wait_mode().initialising(self.name());
         let f = || worker.as_a_job(mode, f);
         let frame = worker.enters(|| Doing::Initialises(self.name() as usize));
-        let result = worker.in_mode(mode, || unwind::catch_job(f));
+        let result = needed::initialising(|| worker.in_mode(mode, || unwind::catch_job(f)));
         drop(frame);
         match result {
             Ok(value) => self.fill(value),

@@ -18,6 +18,7 @@ use crate::policy::{Priority, Stint};
 use crate::pool::ThreadPool;
 use crate::state::Pool;
 use crate::worker::backlog::{self, Backlog};
+use crate::worker::needed;
 use crate::worker::Worker;
 
 /// A serial queue: its jobs run one at a time, in the order in which they came, on whatever worker
@@ -261,7 +262,7 @@ impl Shared {
     /// The backlog, if an initialiser may wait for what is begun here.
     fn backlog_here(&self) -> Option<Arc<Backlog>> {
         let of_strand = || self.backlog.get_or_init(|| Arc::new(Backlog::new()));
-        backlog::is_wanted().then(|| Arc::clone(of_strand()))
+        needed::is_needed_here().then(|| Arc::clone(of_strand()))
     }
 
     /// The address by which the strand is known while it has jobs.

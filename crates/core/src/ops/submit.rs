@@ -10,7 +10,6 @@ use std::task::{ready, Context, Poll, Waker};
 use crate::base::job::DetachedJob;
 use crate::base::job_ref::{Header, JobRef};
 use crate::base::join_error::JoinError;
-use crate::base::waiting::{WaitMode, Waiting};
 use crate::base::{on_stack, region, unwind};
 use crate::insight::call::later;
 use crate::insight::site::Site;
@@ -19,6 +18,7 @@ use crate::state::Pool;
 use crate::worker::backlog::Backlog;
 use crate::worker::claimed::{Claimant, Claimed};
 use crate::worker::latch::CountLatch;
+use crate::worker::needed;
 use crate::worker::Worker;
 
 /// Starts a job in the pool of the calling worker, or else in the global pool, and returns a handle
@@ -87,6 +87,7 @@ where
         claimed: Claimed::new(job, Task::<F, T>::execute, context, start),
         pool: Arc::clone(pool),
         bound,
+        is_needed: needed::is_needed_here(),
     });
     let queued = Arc::into_raw(Arc::clone(&task)).cast_mut();
     // SAFETY: an `Arc`'s content has an address.
@@ -127,6 +128,8 @@ struct Task<F: FnOnce() -> T, T> {
     claimed: Claimed<F, T>,
     pool: Arc<Pool>,
     bound: Bound,
+    /// True if an initialiser may wait for the job.
+    is_needed: bool,
 }
 
 /// A [`Task`] with some closure.
@@ -273,8 +276,7 @@ where
 {
     fn run(&self, claimant: Claimant<'_, F, T, CountLatch>) {
         let worker = Worker::current().expect("jobs run on workers");
-        let mode = WaitMode::new(Waiting::Any);
-        worker.run_in(mode, self.claimed.context().cloned(), |why| {
+        worker.run_queued(self.is_needed, self.claimed.context().cloned(), |why| {
             let told = match why {
                 None => claimant.run(),
                 Some(why) => claimant.discard(why),

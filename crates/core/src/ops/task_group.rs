@@ -17,6 +17,7 @@ use crate::pool::ThreadPool;
 use crate::state::Pool;
 use crate::worker::backlog::{self, Backlog};
 use crate::worker::completion::Completion;
+use crate::worker::needed;
 
 /// Jobs that are started one by one and awaited together.
 ///
@@ -150,7 +151,7 @@ impl TaskGroup {
         // After the pool has taken the job, or nobody would ever finish it.
         self.shared.completion.add();
         let pool = &self.shared.pool;
-        if backlog::is_wanted() {
+        if needed::is_needed_here() {
             let wake = || self.shared.completion.wake_waiters();
             // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
             return unsafe { backlog::queue(&self.shared, pool, job, wake) };

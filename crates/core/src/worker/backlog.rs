@@ -10,7 +10,7 @@
 //! So jobs of a scope that an initialiser has begun, those that a group is given in one, and the
 //! drainer of a strand that is started in one, are queued in the backlog. In the pool, behind all
 //! other jobs, waits a *claim* on one of them, for those who have nothing else to do. A claim that
-//! finds no job is void.
+//! finds no job is void. "In an initialiser" is as `needed.rs` says.
 
 use std::sync::Arc;
 
@@ -19,7 +19,6 @@ use heist_deque::Injector;
 use crate::base::job::DetachedJob;
 use crate::base::task::Task;
 use crate::base::unwind::Payload;
-use crate::base::waiting::WaitMode;
 use crate::policy::Priority;
 use crate::state::Pool;
 use crate::worker::region::carrying;
@@ -48,71 +47,15 @@ impl Backlog {
             return false;
         };
         // SAFETY: taken from the queue, which hands each job out once.
-        worker.run_claimed(|| unsafe { job.finish(None) });
+        worker.run_claimed(|| worker.as_needed(true, || unsafe { job.finish(None) }));
         true
     }
-}
-
-impl Worker {
-    /// Sees to it that the jobs which the present piece of an initialiser leaves behind wait as
-    /// those that were stolen from it: the initialiser may have their handles.
-    pub(crate) fn leave_as_needed(&self) {
-        let (lowest, mut left) = (self.pushed_in_job_from(), Vec::new());
-        while self.next_slot() > lowest {
-            let Some((kind, slot)) = self.pop_detached() else {
-                break;
-            };
-            // SAFETY: just popped.
-            let job = unsafe { DetachedJob::move_from(slot, kind) };
-            // SAFETY: 1. and 2. are those of the job.
-            left.push(unsafe {
-                if job.carries() {
-                    DetachedJob::new(Needed::<true>(job))
-                } else {
-                    DetachedJob::new(Needed::<false>(job))
-                }
-            });
-        }
-        self.put_back(left);
-    }
-}
-
-/// A job for which an initialiser may wait.
-struct Needed<const CARRIES: bool>(DetachedJob);
-
-impl<const CARRIES: bool> Task for Needed<CARRIES> {
-    const CARRIES: bool = CARRIES;
-
-    fn run(self) {
-        // SAFETY: the one run of the job around it.
-        needed(|| unsafe { self.0.finish(None) });
-    }
-
-    fn may_run_here(&self) -> bool {
-        self.0.may_run_here()
-    }
-
-    fn discard(self, why: Payload) {
-        // SAFETY: as above.
-        unsafe { self.0.finish(Some(why)) };
-    }
-}
-
-/// Calls `op`, a job for which an initialiser may wait, so that nothing unrelated runs on top.
-fn needed(op: impl FnOnce()) {
-    let worker = Worker::current().expect("jobs run on workers");
-    worker.as_there(WaitMode::needed(), op);
 }
 
 impl AsRef<Self> for Backlog {
     fn as_ref(&self) -> &Self {
         self
     }
-}
-
-/// True if an initialiser may wait for what is begun here.
-pub(crate) fn is_wanted() -> bool {
-    Worker::current().is_some_and(|worker| worker.wait_mode().is_needed())
 }
 
 /// Queues a job in the backlog that `holder` has, and a claim on it in the pool. `wake` wakes those
@@ -133,7 +76,7 @@ where
 {
     pool.keep_alive();
     // SAFETY: 1. and 2. are handed on.
-    let job = carrying(pool.inherited(), unsafe { pool.detach(task) });
+    let job = carrying(pool.inherited(), false, unsafe { pool.detach(task) });
     (**holder).as_ref().jobs.push(job);
     wake();
     // SAFETY: 1. it borrows nothing. 2. No job unwinds.
@@ -152,7 +95,7 @@ impl<H: AsRef<Backlog> + Send + Sync + 'static> Task for Claim<H> {
         let worker = Worker::current().expect("jobs run on workers");
         if let Some(job) = (*self.0).as_ref().jobs.take() {
             // SAFETY: as in `run_one`.
-            needed(|| unsafe { job.finish(None) });
+            worker.as_needed(true, || unsafe { job.finish(None) });
         }
         drop(self);
         worker.pool().release();

@@ -134,7 +134,8 @@ impl Worker {
         if mode.is_plain() {
             op()
         } else {
-            self.in_mode(mode, op)
+            let around = self.wait_mode();
+            self.in_mode(mode, || self.and_leaves(mode, around, op))
         }
     }
 

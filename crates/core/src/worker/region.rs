@@ -12,6 +12,7 @@ use crate::base::unwind::{self, Payload};
 use crate::base::waiting::{WaitMode, Waiting};
 use crate::policy::Priority;
 use crate::state::Pool;
+use crate::worker::needed;
 use crate::worker::Worker;
 
 impl Worker {
@@ -124,7 +125,8 @@ impl Worker {
                 };
                 // SAFETY: just popped.
                 let job = unsafe { DetachedJob::move_from(slot, kind) };
-                left.push(carrying(region.context().cloned(), job));
+                let (context, is_needed) = (region.context().cloned(), region.is_needed());
+                left.push(carrying(context, is_needed, job));
             }
         }
         self.state().regions.close(region, self.deque());
@@ -153,6 +155,17 @@ impl Worker {
         }
     }
 
+    /// As [`run_in`](Self::run_in), for a job that was queued in no slot, for which an initialiser
+    /// may wait if it `is_needed`.
+    pub(crate) fn run_queued(
+        &self,
+        is_needed: bool,
+        context: Option<Arc<Context>>,
+        run: impl FnOnce(Option<Payload>),
+    ) {
+        self.run_in(self.mode_if(is_needed), context, run);
+    }
+
     #[cold]
     #[inline(never)]
     fn run_apart(
@@ -162,16 +175,13 @@ impl Worker {
         run: impl FnOnce(Option<Payload>),
     ) {
         let why = reason(context.as_ref());
-        let mode = if mode.is_plain() {
-            self.wait_mode()
-        } else {
-            mode
-        };
+        let around = self.wait_mode();
+        let mode = if mode.is_plain() { around } else { mode };
         let mut run = Some(run);
         let has_run = unwind::catch(|| {
             self.in_region(mode, context, || {
                 if let Some(run) = run.take() {
-                    run(why);
+                    self.and_leaves(mode, around, || run(why));
                 }
             });
         });
@@ -186,9 +196,9 @@ impl Worker {
     /// The job with the context of the present region, to be queued outside the slots of that
     /// region.
     pub(crate) fn inheriting(&self, job: DetachedJob) -> DetachedJob {
-        match self.inherited() {
-            None => job,
-            context => carrying(context, job),
+        match (self.inherited(), needed::is_needed_here()) {
+            (None, false) => job,
+            (context, is_needed) => carrying(context, is_needed, job),
         }
     }
 
@@ -239,9 +249,9 @@ impl Pool {
 
     /// As [`Worker::inheriting`], for a job from outside.
     pub(crate) fn inheriting(&self, job: DetachedJob) -> DetachedJob {
-        match self.inherited() {
-            None => job,
-            context => carrying(context, job),
+        match (self.inherited(), needed::is_needed_here()) {
+            (None, false) => job,
+            (context, is_needed) => carrying(context, is_needed, job),
         }
     }
 }
@@ -269,18 +279,30 @@ fn reason(context: Option<&Arc<Context>>) -> Option<Payload> {
     is_cancelled.then(unwind::cancellation)
 }
 
-/// The job with its context, to be queued anywhere.
-pub(crate) fn carrying(context: Option<Arc<Context>>, job: DetachedJob) -> DetachedJob {
+/// The job with its context, to be queued anywhere. An initialiser may wait for it if it
+/// `is_needed`; a job that carries its context already knows that too.
+pub(crate) fn carrying(
+    context: Option<Arc<Context>>,
+    is_needed: bool,
+    job: DetachedJob,
+) -> DetachedJob {
     if job.carries() {
         return job;
     }
     // SAFETY: 1. and 2. are those of the job.
-    unsafe { DetachedJob::new(InContext { context, job }) }
+    unsafe {
+        DetachedJob::new(InContext {
+            context,
+            is_needed,
+            job,
+        })
+    }
 }
 
 /// A job with its context.
 struct InContext {
     context: Option<Arc<Context>>,
+    is_needed: bool,
     job: DetachedJob,
 }
 
@@ -288,9 +310,13 @@ impl Task for InContext {
     const CARRIES: bool = true;
 
     fn run(self) {
-        let Self { context, job } = self;
+        let Self {
+            context,
+            is_needed,
+            job,
+        } = self;
         let worker = Worker::current().expect("jobs run on workers");
-        worker.run_in(WaitMode::new(Waiting::Any), context, |why| {
+        worker.run_queued(is_needed, context, |why| {
             // SAFETY: the one run of the job around it.
             unsafe { job.finish(why) }
         });

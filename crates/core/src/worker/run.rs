@@ -153,13 +153,8 @@ impl Worker {
     #[inline(never)]
     fn run_lent(&self, slot: JobSlot, kind: &'static Kind, mode: WaitMode, context: Inherited) {
         self.run_in(mode, Inherited::into_inner(context), |why| match why {
-            None => {
-                // SAFETY: taken from a deque, which hands each job out once.
-                unsafe { run_in_slot(slot, kind) };
-                if !mode.once().is_null() {
-                    self.leave_as_needed();
-                }
-            }
+            // SAFETY: taken from a deque, which hands each job out once.
+            None => unsafe { run_in_slot(slot, kind) },
             // SAFETY: as above.
             Some(why) => unsafe { discard_in_slot(slot, kind, why) },
         });

@@ -133,14 +133,14 @@ impl Worker {
 
     /// Lets the jobs in this slot and above yield, all of which the present run has pushed.
     pub(crate) fn put_behind(&self, lowest: usize) {
-        let mut pushed = Vec::new();
+        let (mut pushed, is_needed) = (Vec::new(), self.wait_mode().is_needed());
         while self.next_slot() > lowest {
             let Some((kind, slot)) = self.pop_detached() else {
                 break;
             };
             // SAFETY: just popped.
             let job = unsafe { DetachedJob::move_from(slot, kind) };
-            pushed.push(carrying(self.context().cloned(), job));
+            pushed.push(carrying(self.context().cloned(), is_needed, job));
         }
         pushed
             .into_iter()

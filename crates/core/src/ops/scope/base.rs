@@ -21,6 +21,7 @@ use crate::ops::broadcast::{job_that_keeps, within_checked, BroadcastContext};
 use crate::state::Pool;
 use crate::worker::backlog::{self, Backlog};
 use crate::worker::latch::CountLatch;
+use crate::worker::needed;
 use crate::worker::Worker;
 
 /// The count of a scope's jobs, its waiter, and what those tell it.
@@ -146,15 +147,20 @@ impl<'scope> Base<'scope> {
         let start = later(self.pool.metered, const { &Site::of::<BODY>("broadcast") });
         let body = (Arc::new(body), self.pool.inherited(), start);
         let bodies = iter::repeat_n(body, self.pool.len());
+        let is_needed = self.backlog.is_some() || needed::is_needed_here();
         let references = bodies.map(|(body, context, start)| {
             self.pending.increment();
             let body = move || BroadcastContext::with(&*body);
             let job = move |_: &Pool| {
-                Self::run(base, || {
-                    if !base.get().is_cancelled() {
-                        let latest = Some(&base.get().latest);
-                        run_later(&start, latest, || within_checked(context, body));
-                    }
+                // The scope may be gone when `run` has ended.
+                let worker = Worker::current().expect("jobs run on workers");
+                worker.as_needed(is_needed, || {
+                    Self::run(base, || {
+                        if !base.get().is_cancelled() {
+                            let latest = Some(&base.get().latest);
+                            run_later(&start, latest, || within_checked(context, body));
+                        }
+                    });
                 });
             };
             // SAFETY: 1. the scope waits for each run, so that what it borrows for `'scope` is

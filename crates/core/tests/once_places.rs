@@ -1,0 +1,236 @@
+//! Jobs of an initialiser that wait in lanes, in queues of one worker and in mailboxes, or that its
+//! threads begin: nothing unrelated runs on top of them (ON-1, ON-3).
+#![cfg(not(any(heist_loom, heist_shuttle)))]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use heist_core::{
+    current_thread_index, job, join, scope, spawn_broadcast, submit, JoinHandle, Once, Priority,
+    Strand, TaskGroup, ThreadPool, ThreadPoolBuilder,
+};
+
+fn pool(workers: usize) -> ThreadPool {
+    let pool = ThreadPoolBuilder::new().num_threads(workers).build();
+    pool.expect("a pool")
+}
+
+/// How far the job has come.
+#[derive(Clone, Default)]
+struct Stage(Arc<AtomicUsize>);
+
+const BEGUN: usize = 1;
+const LENT: usize = 2;
+
+impl Stage {
+    fn reach(&self, at: usize) {
+        self.0.fetch_max(at, Ordering::Relaxed);
+    }
+
+    fn is_at(&self, at: usize) -> bool {
+        self.0.load(Ordering::Relaxed) >= at
+    }
+
+    fn until(&self, at: usize) {
+        while !self.is_at(at) {
+            thread::yield_now();
+        }
+    }
+
+    /// A job that another worker helps: when that has begun, this one waits for it.
+    fn job(&self) {
+        self.reach(BEGUN);
+        let begun = Instant::now();
+        join(
+            || self.until(LENT),
+            || {
+                self.reach(LENT);
+                while begun.elapsed() < Duration::from_millis(100) {}
+            },
+        );
+    }
+}
+
+/// Makes a value by an initialiser that is given a job for another worker, and waits for it. When
+/// that job waits for a thief, jobs come that want the value.
+fn others_want_the_value(initialiser: impl Fn(&ThreadPool, Stage) + Sync) {
+    let (pool, stage, once) = (pool(3), Stage::default(), Once::new());
+    pool.in_place_scope(|scope| {
+        scope.spawn(|_| {
+            once.get_or_init(|| initialiser(&pool, stage.clone()));
+        });
+        stage.until(LENT);
+        for _ in 0..3 {
+            scope.spawn(|_| {
+                once.get_or_init(|| unreachable!("it is being made"));
+            });
+        }
+    });
+}
+
+fn another() -> usize {
+    (current_thread_index().expect("a worker") + 1) % 3
+}
+
+/// Waits for the job, which this worker is not to run.
+fn joins(stage: &Stage, handle: JoinHandle<()>) {
+    stage.until(BEGUN);
+    handle.join();
+}
+
+#[test]
+fn on_top_of_a_job_in_a_lane() {
+    for priority in [Priority::High, Priority::Low] {
+        others_want_the_value(|_, stage| {
+            let there = stage.clone();
+            let handle = job().priority(priority).submit(move || there.job());
+            joins(&stage, handle);
+        });
+    }
+}
+
+#[test]
+fn on_top_of_a_job_in_the_queue_of_a_worker() {
+    others_want_the_value(|_, stage| {
+        let there = stage.clone();
+        let handle = job().near(another()).submit(move || there.job());
+        joins(&stage, handle);
+    });
+}
+
+#[test]
+fn on_top_of_a_spawned_job_in_the_queue_of_a_worker() {
+    others_want_the_value(|_, stage| {
+        let (there, ended) = (stage.clone(), Arc::new(()));
+        let end = Arc::clone(&ended);
+        job().near(another()).spawn(move || {
+            there.job();
+            drop(end);
+        });
+        while Arc::strong_count(&ended) > 1 {
+            thread::yield_now();
+        }
+    });
+}
+
+#[test]
+fn on_top_of_a_job_for_one_worker() {
+    others_want_the_value(|_, stage| {
+        let there = stage.clone();
+        let handle = job().only_on(another()).submit(move || there.job());
+        joins(&stage, handle);
+    });
+}
+
+#[test]
+fn on_top_of_a_job_for_every_worker() {
+    others_want_the_value(|_, stage| {
+        let at = another();
+        scope(|scope| {
+            scope.spawn_broadcast(|_, here| {
+                if here.index() == at {
+                    stage.job();
+                }
+            });
+        });
+    });
+    others_want_the_value(|_, stage| {
+        let (at, there, ended) = (another(), stage.clone(), Arc::new(()));
+        let end = Mutex::new(Some(Arc::clone(&ended)));
+        spawn_broadcast(move |here| {
+            if here.index() == at {
+                there.job();
+                end.lock().unwrap().take();
+            }
+        });
+        while Arc::strong_count(&ended) > 1 {
+            thread::yield_now();
+        }
+    });
+}
+
+/// The job of the initialiser ends before that which it has begun.
+#[test]
+fn on_top_of_a_job_that_a_job_has_left() {
+    others_want_the_value(|_, stage| {
+        let there = stage.clone();
+        let handle = Arc::new(Mutex::new(None));
+        let place = Arc::clone(&handle);
+        let first = job().near(another()).submit(move || {
+            *place.lock().unwrap() = Some(submit(move || there.job()));
+        });
+        while !first.is_finished() {
+            thread::yield_now();
+        }
+        first.join();
+        let second = handle.lock().unwrap().take().expect("begun");
+        joins(&stage, second);
+    });
+}
+
+#[test]
+fn on_top_of_a_job_that_a_thread_has_submitted() {
+    others_want_the_value(|pool, stage| {
+        let handle = thread::scope(|threads| {
+            let there = stage.clone();
+            let submits = threads.spawn(move || pool.submit(move || there.job()));
+            submits.join().expect("a handle")
+        });
+        joins(&stage, handle);
+    });
+}
+
+#[test]
+fn on_top_of_a_call_that_a_thread_has_moved_into_the_pool() {
+    others_want_the_value(|pool, stage| {
+        thread::scope(|threads| {
+            threads.spawn(|| pool.install(|| stage.job()));
+        });
+    });
+}
+
+#[test]
+fn on_top_of_the_call_of_a_thread_that_participates() {
+    others_want_the_value(|pool, stage| {
+        thread::scope(|threads| {
+            threads.spawn(|| pool.participate(|| stage.job()));
+        });
+    });
+}
+
+/// Nobody of those that wait for the value takes a job that came from outside.
+#[test]
+fn a_frame_runs_the_jobs_of_a_group_and_a_strand_that_a_thread_has_begun() {
+    for round in 0..40 {
+        let (pool, once, asked) = (pool(2), Once::new(), AtomicUsize::new(0));
+        let ask = |by: &AtomicUsize| {
+            by.fetch_add(1, Ordering::Relaxed);
+            *once.get_or_init(|| {
+                while asked.load(Ordering::Relaxed) < 2 {
+                    thread::yield_now();
+                }
+                let (group, strand) = (TaskGroup::new(), Strand::new());
+                thread::scope(|threads| {
+                    threads.spawn(|| {
+                        // The other worker waits by then, most often.
+                        thread::sleep(Duration::from_micros(200));
+                        if round % 2 == 0 {
+                            group.run(|| ());
+                        } else {
+                            strand.spawn(|| ());
+                        }
+                    });
+                });
+                group.wait();
+                strand.wait();
+                7
+            })
+        };
+        pool.scope(|scope| {
+            scope.spawn(|_| assert_eq!(ask(&asked), 7));
+            scope.spawn(|_| assert_eq!(ask(&asked), 7));
+        });
+    }
+}
