@@ -24,8 +24,9 @@ fn leaves(depth: u32) -> usize {
 /// Has several callers on several workers want the value of this initialiser, in many rounds.
 fn wanted_by_all(initialiser: impl Fn() -> usize + Sync, value: usize) {
     let rounds = if cfg!(debug_assertions) { 150 } else { 1000 };
-    for workers in [2, 4] {
-        let pool = ThreadPoolBuilder::new().num_threads(workers).build();
+    for (workers, compensation) in [(2, 0), (4, 0), (2, 2)] {
+        let builder = ThreadPoolBuilder::new().num_threads(workers);
+        let pool = builder.compensation_workers(compensation).build();
         let pool = pool.expect("a pool");
         for _ in 0..rounds {
             let once = Once::new();

@@ -1,5 +1,5 @@
-//! Jobs of an initialiser that wait in lanes, in queues of one worker and in mailboxes, or that its
-//! threads begin: nothing unrelated runs on top of them (ON-1, ON-3).
+//! Jobs of an initialiser that wait in lanes, in queues of one worker and in mailboxes: nothing
+//! unrelated runs on top of them (ON-1, ON-3).
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use heist_core::{
     current_thread_index, job, join, scope, spawn_broadcast, submit, JoinHandle, Once, Priority,
-    Strand, TaskGroup, ThreadPool, ThreadPoolBuilder,
+    ThreadPool, ThreadPoolBuilder,
 };
 
 fn pool(workers: usize) -> ThreadPool {
@@ -168,69 +168,4 @@ fn on_top_of_a_job_that_a_job_has_left() {
         let second = handle.lock().unwrap().take().expect("begun");
         joins(&stage, second);
     });
-}
-
-#[test]
-fn on_top_of_a_job_that_a_thread_has_submitted() {
-    others_want_the_value(|pool, stage| {
-        let handle = thread::scope(|threads| {
-            let there = stage.clone();
-            let submits = threads.spawn(move || pool.submit(move || there.job()));
-            submits.join().expect("a handle")
-        });
-        joins(&stage, handle);
-    });
-}
-
-#[test]
-fn on_top_of_a_call_that_a_thread_has_moved_into_the_pool() {
-    others_want_the_value(|pool, stage| {
-        thread::scope(|threads| {
-            threads.spawn(|| pool.install(|| stage.job()));
-        });
-    });
-}
-
-#[test]
-fn on_top_of_the_call_of_a_thread_that_participates() {
-    others_want_the_value(|pool, stage| {
-        thread::scope(|threads| {
-            threads.spawn(|| pool.participate(|| stage.job()));
-        });
-    });
-}
-
-/// Nobody of those that wait for the value takes a job that came from outside.
-#[test]
-fn a_frame_runs_the_jobs_of_a_group_and_a_strand_that_a_thread_has_begun() {
-    for round in 0..40 {
-        let (pool, once, asked) = (pool(2), Once::new(), AtomicUsize::new(0));
-        let ask = |by: &AtomicUsize| {
-            by.fetch_add(1, Ordering::Relaxed);
-            *once.get_or_init(|| {
-                while asked.load(Ordering::Relaxed) < 2 {
-                    thread::yield_now();
-                }
-                let (group, strand) = (TaskGroup::new(), Strand::new());
-                thread::scope(|threads| {
-                    threads.spawn(|| {
-                        // The other worker waits by then, most often.
-                        thread::sleep(Duration::from_micros(200));
-                        if round % 2 == 0 {
-                            group.run(|| ());
-                        } else {
-                            strand.spawn(|| ());
-                        }
-                    });
-                });
-                group.wait();
-                strand.wait();
-                7
-            })
-        };
-        pool.scope(|scope| {
-            scope.spawn(|_| assert_eq!(ask(&asked), 7));
-            scope.spawn(|_| assert_eq!(ask(&asked), 7));
-        });
-    }
 }

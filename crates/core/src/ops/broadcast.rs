@@ -161,17 +161,17 @@ where
 {
     let caller = Worker::current();
     let latch = CountLatch::new(pool.len(), caller);
-    let mode = match caller {
-        Some(caller) => caller.wait_mode().elsewhere(),
-        None => needed::mode_of_outsider(),
-    };
+    let mode = caller.map(|caller| caller.wait_mode().elsewhere());
     let context = pool.inherited();
     let call = Call::new(pool.metered, const { &Site::of::<OP>("broadcast") });
     let run = || {
         BroadcastContext::with(|broadcast| {
             let worker = broadcast.worker;
             let op = || within_checked(context.clone(), || op(broadcast));
-            call.run(|| worker.as_there(mode, op))
+            call.run(|| match mode {
+                Some(mode) => worker.as_there(mode, op),
+                None => op(),
+            })
         })
     };
     let jobs: Vec<_> = (0..pool.len())

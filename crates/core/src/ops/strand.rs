@@ -303,7 +303,7 @@ impl Drainer {
         unsafe {
             match backlog {
                 None => spawn::queue_fifo(&pool, job),
-                Some(backlog) => backlog::queue(&backlog, &pool, job, || pool.wake_all()),
+                Some(backlog) => backlog::queue(&backlog, &pool, job, || pool.wake_withdrawn()),
             }
         }
     }
@@ -343,7 +343,7 @@ impl Drainer {
         let task = Carrying(move || self.run());
         if let Some(backlog) = backlog {
             // SAFETY: 1. it borrows nothing. 2. The jobs of a strand do not unwind.
-            return unsafe { backlog::queue(&backlog, pool, task, || pool.wake_all()) };
+            return unsafe { backlog::queue(&backlog, pool, task, || pool.wake_withdrawn()) };
         }
         // SAFETY: as above.
         let job = unsafe { DetachedJob::new(task) };

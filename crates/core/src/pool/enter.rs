@@ -13,7 +13,6 @@ use crate::insight::site::Site;
 use crate::policy::Priority;
 use crate::state::{Place, Pool, Wait};
 use crate::worker::latch::ForeignLatch;
-use crate::worker::needed;
 use crate::worker::region;
 use crate::worker::Worker;
 
@@ -135,8 +134,6 @@ impl Pool {
             return self.in_worker(op);
         }
         self.demand_workers("participate in");
-        let is_needed = needed::is_needed_here();
-        let op = move |worker: &Worker, moved| worker.as_needed(is_needed, || op(worker, moved));
         match Worker::participate(self, op) {
             Ok(result) => result,
             Err(op) => self.in_worker_from_elsewhere(op),
@@ -161,8 +158,7 @@ impl Pool {
                 &once
             }
         };
-        let (call, is_needed) = (Call::new(self.metered, site), needed::is_needed_here());
-        let op = |worker: &Worker, moved| worker.as_needed(is_needed, || op(worker, moved));
+        let call = Call::new(self.metered, site);
         let job = StackJob::new(on_current_worker(&call, op), LatchRef(latch));
         // SAFETY: this frame waits for the latch below; `op` is Send.
         let reference = unsafe { job.as_job_ref() };

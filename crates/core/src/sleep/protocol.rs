@@ -266,10 +266,20 @@ impl Sleep {
     /// Wakes this worker for the sake of something that was published for it alone (a mailbox),
     /// which the caller has just done.
     pub(crate) fn unpark_for_mail(&self, worker: usize) -> bool {
-        // Pairs with the fence in `announce`: either the parker is found armed or the worker finds
-        // its mail.
+        self.unpark_for_mail_if(worker, |_| true)
+    }
+
+    /// As [`unpark_for_mail`](Self::unpark_for_mail), if it has withdrawn: others would come for a
+    /// job, or are in reserve and must not.
+    pub(crate) fn unpark_withdrawn(&self, worker: usize) -> bool {
+        self.unpark_for_mail_if(worker, |state| state == WITHDRAWN)
+    }
+
+    fn unpark_for_mail_if(&self, worker: usize, is_meant: impl Fn(u32) -> bool) -> bool {
+        // Pairs with the fences in `announce` and `withdraw`: either the parker is found armed or
+        // the worker finds its mail.
         fault::fence("sleep.mail.fence", Ordering::SeqCst);
-        self.unpark(worker)
+        self.unpark_if(worker, is_meant)
     }
 
     /// Somebody whose parker was armed in this way turns into a searcher.

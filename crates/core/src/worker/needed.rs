@@ -5,10 +5,8 @@
 //! a lane, a mailbox or a backlog, brings that along, as it brings its context. A job that such a
 //! job leaves behind is one as well.
 //!
-//! Nobody can tell whether an initialiser has started the thread outside that begins a job. So
-//! while any initialiser is under way, each may be such a thread. And while none is, no job is
-//! needed, whatever has begun it: a chain of jobs that each begin the next does not wait strictly
-//! for ever because an initialiser has begun the first.
+//! While no initialiser runs, no job is one, whatever has begun it: a chain of jobs that each begin
+//! the next does not wait strictly for ever because an initialiser has begun the first.
 
 // Not one of `heist_sync`, which models could not have in a static: a hint, but to those threads
 // whose order the start of a thread, or the queue of a job, gives.
@@ -20,8 +18,7 @@ use crate::base::unwind::Payload;
 use crate::base::waiting::{WaitMode, Waiting};
 use crate::worker::Worker;
 
-/// The initialisers that run, in all pools. A child made by `fork` may find some that have gone:
-/// then calls from outside wait strictly there, too.
+/// The initialisers that run, in all pools.
 static INITIALISERS: AtomicUsize = AtomicUsize::new(0);
 
 /// Calls `op`, which runs an initialiser, and does not unwind.
@@ -43,16 +40,7 @@ fn is_any() -> bool {
 /// True if an initialiser may wait for what is begun here.
 #[inline]
 pub(crate) fn is_needed_here() -> bool {
-    is_any() && Worker::current_or_hidden().is_none_or(|worker| worker.wait_mode().is_needed())
-}
-
-/// The mode of the call of a thread outside, which becomes a worker or moves it into a pool.
-pub(crate) fn mode_of_outsider() -> WaitMode {
-    if is_needed_here() {
-        WaitMode::needed()
-    } else {
-        WaitMode::new(Waiting::Any)
-    }
+    is_any() && Worker::current_or_hidden().is_some_and(|worker| worker.wait_mode().is_needed())
 }
 
 impl Worker {

@@ -24,10 +24,13 @@ impl Pool {
         }
     }
 
-    /// Wakes all sleeping workers, for a job that was published for some of them.
-    pub(crate) fn wake_all(&self) {
-        let all = 0..self.workers.len();
-        let woke = all.filter(|&worker| self.sleep.unpark_for_mail(worker));
+    /// Wakes all workers that have withdrawn in the middle of a job, for something that was
+    /// published for some of them.
+    pub(crate) fn wake_withdrawn(&self) {
+        // The parker of a worker without a thread looks as if it had withdrawn.
+        let has_thread = |index| index < self.len() || self.compensation.has_thread(index);
+        let all = (0..self.workers.len()).filter(|&index| has_thread(index));
+        let woke = all.filter(|&index| self.sleep.unpark_withdrawn(index));
         self.count_wakes(woke.count());
     }
 
