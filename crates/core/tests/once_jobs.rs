@@ -301,3 +301,24 @@ fn nothing_unrelated_runs_on_top_of_a_job_that_a_part_has_submitted() {
     });
     assert_eq!(asked.into_inner(), 3);
 }
+
+/// It tells all that wait, and only those.
+#[test]
+fn a_strand_in_an_initialiser_wakes_no_compensation_worker_that_has_no_thread() {
+    let builder = ThreadPoolBuilder::new().num_threads(1);
+    let pool = builder.compensation_workers(1).build().expect("a pool");
+    for _ in 0..3 {
+        let once = Once::new();
+        let made = pool.install(|| {
+            *once.get_or_init(|| {
+                let strand = Strand::new();
+                strand.spawn(|| ());
+                strand.wait();
+                1
+            })
+        });
+        assert_eq!(made, 1);
+        // The worker falls asleep, and somebody has to see that nobody is awake.
+        thread::sleep(Duration::from_millis(20));
+    }
+}
