@@ -161,17 +161,14 @@ where
 {
     let caller = Worker::current();
     let latch = CountLatch::new(pool.len(), caller);
-    let mode = caller.map(|caller| caller.wait_mode().elsewhere());
+    let is_needed = needed::is_needed_here();
     let context = pool.inherited();
     let call = Call::new(pool.metered, const { &Site::of::<OP>("broadcast") });
     let run = || {
         BroadcastContext::with(|broadcast| {
             let worker = broadcast.worker;
             let op = || within_checked(context.clone(), || op(broadcast));
-            call.run(|| match mode {
-                Some(mode) => worker.as_there(mode, op),
-                None => op(),
-            })
+            call.run(|| worker.as_mail(is_needed, op))
         })
     };
     let jobs: Vec<_> = (0..pool.len())
@@ -240,7 +237,7 @@ where
             let op = move || BroadcastContext::with(&*op);
             let op = || run_later(&start, None, || within_checked(context, op));
             let worker = Worker::current().expect("jobs run on workers");
-            worker.as_needed(is_needed, || {
+            worker.as_mail(is_needed, || {
                 if let Err(payload) = unwind::catch_job(op) {
                     pool.handle_panic(payload);
                 }

@@ -49,6 +49,17 @@ impl Worker {
         self.as_there(self.mode_if(is_needed), op)
     }
 
+    /// As [`as_needed`](Self::as_needed), for a job for this worker, which may run on top of a frame
+    /// of another initialiser: pieces of neither run on top of it, since they may wait for a value
+    /// that this job buries.
+    pub(crate) fn as_mail<R>(&self, is_needed: bool, op: impl FnOnce() -> R) -> R {
+        if is_needed && is_any() {
+            self.as_there(WaitMode::needed(), op)
+        } else {
+            op()
+        }
+    }
+
     /// The mode in which to run a job that was queued in no slot, for which an initialiser may wait
     /// if it `is_needed`: plain if the frame below has such a mode already.
     pub(super) fn mode_if(&self, is_needed: bool) -> WaitMode {

@@ -154,7 +154,7 @@ impl<'scope> Base<'scope> {
             let job = move |_: &Pool| {
                 // The scope may be gone when `run` has ended.
                 let worker = Worker::current().expect("jobs run on workers");
-                worker.as_needed(is_needed, || {
+                worker.as_mail(is_needed, || {
                     Self::run(base, || {
                         if !base.get().is_cancelled() {
                             let latest = Some(&base.get().latest);
