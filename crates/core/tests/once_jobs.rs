@@ -175,6 +175,27 @@ fn a_thread_of_the_initialiser_spawns_jobs_of_its_scope() {
 }
 
 #[test]
+fn a_thread_of_the_initialiser_begins_jobs_of_its_group_and_strand() {
+    wanted_by_all(
+        || {
+            let sum = Arc::new(AtomicUsize::new(0));
+            let (group, strand) = (TaskGroup::new(), Strand::new());
+            thread::scope(|threads| {
+                threads.spawn(|| {
+                    let (first, second) = (sum.clone(), sum.clone());
+                    group.run(move || count(&first));
+                    strand.spawn(move || count(&second));
+                });
+            });
+            group.wait();
+            strand.wait();
+            sum.load(Ordering::Relaxed)
+        },
+        32,
+    );
+}
+
+#[test]
 fn a_part_spawns_where_waits_are_for_descendants() {
     wanted_by_all(
         || {

@@ -13,10 +13,9 @@
 //! initialiser that wait for a piece, unless the program has asked for
 //! [descendants](crate::Waiting::Descendants) only. If there is none, they withdraw.
 //!
-//! A detached job is no piece: nobody can tell whether the initialiser waits for it. One that a
-//! thief has taken from a frame of the initialiser, or a piece has left behind, waits strictly as
-//! well, since it may be needed; and the jobs of its scopes and groups can be run by whoever waits
-//! for those (`worker/backlog.rs`).
+//! A detached job is no piece: nobody can tell whether the initialiser waits for it. It waits
+//! strictly as well, since it may be needed, wherever it was queued (`worker/needed.rs`); and the
+//! jobs of its scopes and groups can be run by whoever waits for those (`worker/backlog.rs`).
 //!
 //! # Why the waits end
 //!
@@ -70,17 +69,18 @@ use crate::worker::Worker;
 /// and another worker has taken. Two initialisers that need each other's values deadlock or panic
 /// in the same way.
 ///
-/// The initialiser may wait for whatever its parts begin, on whichever worker they run: the jobs of
-/// a scope or a [group](crate::TaskGroup), those of a [strand](crate::Strand) that was idle, and those
-/// that are [submitted](crate::submit()) are run by the frame that waits for them, if nobody else
-/// has begun them. Only a spawned future has no such
+/// The initialiser may wait for whatever its parts begin, on whichever worker they run, and a
+/// thread that it has started: the jobs of a scope or a [group](crate::TaskGroup), those of a
+/// [strand](crate::Strand) that was idle, and those that are [submitted](crate::submit()) are run by
+/// the frame that waits for them, if nobody else has begun them. Only a spawned future has no such
 /// frame: if a part on another worker has spawned it, and that worker and all others wait for the
 /// value, nobody is left to poll it.
 ///
 /// A worker that waits for the value runs no other job. So an initialiser must not wait for a job
 /// that it has not begun itself, such as one [submitted](crate::submit()) before, nor
 /// [install](crate::ThreadPool::install) a closure in a pool whose workers may all be waiting for
-/// the value.
+/// the value, or wait for a thread that does so or joins the handle of a job there. Nor should it
+/// [yield](crate::yield_now()): that runs any job on top of it, and one that needs the value panics.
 ///
 /// # Examples
 ///

@@ -262,7 +262,7 @@ impl Shared {
     /// The backlog, if an initialiser may wait for what is begun here.
     fn backlog_here(&self) -> Option<Arc<Backlog>> {
         let of_strand = || self.backlog.get_or_init(|| Arc::new(Backlog::new()));
-        needed::is_needed_here().then(|| Arc::clone(of_strand()))
+        needed::may_be_awaited().then(|| Arc::clone(of_strand()))
     }
 
     /// The address by which the strand is known while it has jobs.

@@ -151,7 +151,7 @@ impl TaskGroup {
         // After the pool has taken the job, or nobody would ever finish it.
         self.shared.completion.add();
         let pool = &self.shared.pool;
-        if needed::is_needed_here() {
+        if needed::may_be_awaited() {
             let wake = || self.shared.completion.wake_waiters();
             // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
             return unsafe { backlog::queue(&self.shared, pool, job, wake) };

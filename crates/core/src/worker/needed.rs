@@ -43,6 +43,13 @@ pub(crate) fn is_needed_here() -> bool {
     is_any() && Worker::current_or_hidden().is_some_and(|worker| worker.wait_mode().is_needed())
 }
 
+/// As [`is_needed_here`], for a job that whoever waits for it finds. True on any thread outside
+/// too: nobody can tell whether an initialiser has started it.
+#[inline]
+pub(crate) fn may_be_awaited() -> bool {
+    is_any() && (Worker::current_or_hidden().is_none() || is_needed_here())
+}
+
 impl Worker {
     /// Calls `op`, a job for which an initialiser may wait if it `is_needed`.
     pub(crate) fn as_needed<R>(&self, is_needed: bool, op: impl FnOnce() -> R) -> R {
