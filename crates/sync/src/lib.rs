@@ -88,6 +88,7 @@ pub mod process;
 pub mod process_folder;
 mod processors;
 mod stack;
+mod tally;
 pub mod thread_state;
 mod ticks;
 mod topology;
@@ -104,6 +105,7 @@ pub use lock::{Condvar, Mutex, MutexGuard};
 pub use memory::{address_space_limit, Reserved};
 pub use processors::{allowed_processors, usable_processors};
 pub use stack::stack_size;
+pub use tally::Tally;
 pub use ticks::ticks;
 pub use topology::{processor_list, CoreClass, Distance, NumaNode, Topology};
 

@@ -8,9 +8,7 @@
 //! While no initialiser runs, no job is one, whatever has begun it: a chain of jobs that each begin
 //! the next does not wait strictly for ever because an initialiser has begun the first.
 
-// Not one of `heist_sync`, which models could not have in a static: a hint, but to those threads
-// whose order the start of a thread, or the queue of a job, gives.
-use std::sync::atomic::{AtomicUsize, Ordering};
+use heist_sync::Tally;
 
 use crate::base::job::DetachedJob;
 use crate::base::task::Task;
@@ -19,22 +17,21 @@ use crate::base::waiting::{WaitMode, Waiting};
 use crate::worker::Worker;
 
 /// The initialisers that run, in all pools.
-static INITIALISERS: AtomicUsize = AtomicUsize::new(0);
+static INITIALISERS: Tally = Tally::new();
 
 /// Calls `op`, which runs an initialiser, and does not unwind.
 pub(crate) fn initialising<R>(op: impl FnOnce() -> R) -> R {
-    // Relaxed: in `is_any`.
-    INITIALISERS.fetch_add(1, Ordering::Relaxed);
+    INITIALISERS.raise();
     let result = op();
-    INITIALISERS.fetch_sub(1, Ordering::Relaxed);
+    INITIALISERS.lower();
     result
 }
 
 /// True if an initialiser runs.
 #[inline]
 fn is_any() -> bool {
-    // Relaxed: an initialiser has counted itself before it began what leads here.
-    INITIALISERS.load(Ordering::Relaxed) > 0
+    // An initialiser has counted itself before it began what leads here, by a queue or a thread.
+    !INITIALISERS.is_zero()
 }
 
 /// True if an initialiser may wait for what is begun here.
