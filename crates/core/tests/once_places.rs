@@ -169,3 +169,58 @@ fn on_top_of_a_job_that_a_job_has_left() {
         joins(&stage, second);
     });
 }
+
+/// A job for a worker that is in the middle of another initialiser, a part of which wants the value
+/// for whose sake the job is there: it must not run on top of that.
+#[test]
+fn on_top_of_a_job_on_a_frame_of_another_initialiser() {
+    const LONG: Duration = Duration::from_millis(100);
+    const PART: usize = 3;
+    for is_broadcast in [false, true] {
+        let (pool, stage) = (pool(4), Stage::default());
+        let (first, second, place) = (Once::new(), Once::new(), AtomicUsize::new(0));
+        let part = || {
+            stage.reach(BEGUN);
+            stage.until(PART);
+            let begun = Instant::now();
+            let want = || {
+                first.get_or_init(|| unreachable!("it is being made"));
+            };
+            join(|| while begun.elapsed() < LONG {}, want);
+        };
+        let there = stage.clone();
+        let buries = move || {
+            let begun = Instant::now();
+            let lent = || {
+                there.reach(PART);
+                while begun.elapsed() < 2 * LONG {}
+            };
+            join(|| there.until(PART), lent);
+        };
+        pool.in_place_scope(|scope| {
+            scope.spawn(|_| {
+                second.get_or_init(|| {
+                    place.store(current_thread_index().expect("a worker"), Ordering::Relaxed);
+                    join(|| stage.until(BEGUN), part);
+                });
+            });
+            stage.until(BEGUN);
+            let place = place.load(Ordering::Relaxed);
+            let (first, buries) = (&first, &buries);
+            scope.spawn(move |_| {
+                first.get_or_init(|| {
+                    if is_broadcast {
+                        heist_core::broadcast(|here| {
+                            if here.index() == place {
+                                buries();
+                            }
+                        });
+                    } else {
+                        job().only_on(place).submit(buries.clone()).join();
+                    }
+                });
+            });
+        });
+        assert!(second.get().is_some(), "made");
+    }
+}

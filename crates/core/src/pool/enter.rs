@@ -13,6 +13,7 @@ use crate::insight::site::Site;
 use crate::policy::Priority;
 use crate::state::{Place, Pool, Wait};
 use crate::worker::latch::ForeignLatch;
+use crate::worker::needed;
 use crate::worker::region;
 use crate::worker::Worker;
 
@@ -65,9 +66,12 @@ impl Pool {
             Place::Lane(lane) => self.inject(lane, self.inheriting(job)),
             Place::Near(worker) => self.hint(worker, self.inheriting(job)),
             Place::OnlyOn(worker) => {
-                let job = self.inheriting(job);
-                // SAFETY: it is in no queue: this is its one run.
-                let run = move || unsafe { job.execute() };
+                let (job, is_needed) = (self.inheriting(job), needed::is_needed_here());
+                let run = move || {
+                    let worker = Worker::current().expect("jobs run on workers");
+                    // SAFETY: it is in no queue: this is its one run.
+                    worker.as_mail(is_needed, || unsafe { job.execute() });
+                };
                 // SAFETY: 1. and 2. are those of the job.
                 self.mail(worker, unsafe { HeapJob::into_job_ref(run) });
             }
