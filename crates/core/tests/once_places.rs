@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use heist_core::{
     current_thread_index, job, join, scope, spawn_broadcast, submit, JoinHandle, Once, Priority,
-    ThreadPool, ThreadPoolBuilder,
+    TaskGroup, ThreadPool, ThreadPoolBuilder,
 };
 
 fn pool(workers: usize) -> ThreadPool {
@@ -223,4 +223,33 @@ fn on_top_of_a_job_on_a_frame_of_another_initialiser() {
         });
         assert!(second.get().is_some(), "made");
     }
+}
+
+/// Also those of a thread outside, which the initialiser may have started.
+#[test]
+fn jobs_of_a_group_keep_their_priority_while_a_value_is_made() {
+    let (pool, once, order) = (pool(1), Once::new(), Arc::new(Mutex::new(Vec::new())));
+    let stage = Stage::default();
+    pool.in_place_scope(|scope| {
+        scope.spawn(|_| {
+            once.get_or_init(|| {
+                stage.reach(BEGUN);
+                stage.until(LENT);
+            });
+        });
+        stage.until(BEGUN);
+        for priority in [Priority::Low, Priority::Normal, Priority::High] {
+            let order = Arc::clone(&order);
+            let group = TaskGroup::new_in(&pool).with_priority(priority);
+            group.run(move || order.lock().unwrap().push(priority));
+        }
+        stage.reach(LENT);
+    });
+    pool.install(|| ());
+    while Arc::strong_count(&order) > 1 {
+        thread::yield_now();
+    }
+    let order = order.lock().unwrap();
+    assert_eq!(order[0], Priority::High);
+    assert_eq!(order[2], Priority::Low);
 }

@@ -72,9 +72,9 @@ use crate::worker::Worker;
 /// The initialiser may wait for whatever its parts begin, on whichever worker they run, and a
 /// thread that it has started: the jobs of a scope or a [group](crate::TaskGroup), those of a
 /// [strand](crate::Strand) that was idle, and those that are [submitted](crate::submit()) are run by
-/// the frame that waits for them, if nobody else has begun them. Only a spawned future has no such
-/// frame: if a part on another worker has spawned it, and that worker and all others wait for the
-/// value, nobody is left to poll it.
+/// the frame that waits for them, if nobody else has begun them. It should not wait for a spawned
+/// future: that has no such frame, so that nobody may be left to poll it, and whoever polls it may
+/// run something on top of its joins that wants the value.
 ///
 /// A worker that waits for the value runs no other job. So an initialiser must not wait for a job
 /// that it has not begun itself, such as one [submitted](crate::submit()) before, nor

@@ -298,12 +298,13 @@ impl Drainer {
                 drainer.run();
             }
         });
+        let wake = || pool.wake_withdrawn();
         // SAFETY: 1. it borrows nothing. 2. The jobs of a strand do not unwind. 3. The strand keeps
         // the pool until it is idle.
         unsafe {
             match backlog {
                 None => spawn::queue_fifo(&pool, job),
-                Some(backlog) => backlog::queue(&backlog, &pool, job, || pool.wake_withdrawn()),
+                Some(backlog) => backlog::queue(&backlog, &pool, Priority::Normal, job, wake),
             }
         }
     }
@@ -342,8 +343,9 @@ impl Drainer {
         let (pool, backlog) = (worker.pool(), self.backlog.clone());
         let task = Carrying(move || self.run());
         if let Some(backlog) = backlog {
+            let wake = || pool.wake_withdrawn();
             // SAFETY: 1. it borrows nothing. 2. The jobs of a strand do not unwind.
-            return unsafe { backlog::queue(&backlog, pool, task, || pool.wake_withdrawn()) };
+            return unsafe { backlog::queue(&backlog, pool, Priority::Normal, task, wake) };
         }
         // SAFETY: as above.
         let job = unsafe { DetachedJob::new(task) };

@@ -154,7 +154,7 @@ impl TaskGroup {
         if needed::may_be_awaited() {
             let wake = || self.shared.completion.wake_waiters();
             // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
-            return unsafe { backlog::queue(&self.shared, pool, job, wake) };
+            return unsafe { backlog::queue(&self.shared, pool, self.priority, job, wake) };
         }
         match self.priority {
             // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.

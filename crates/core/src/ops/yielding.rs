@@ -32,11 +32,7 @@ impl Yield {
                 // Others would see what is entered here.
                 return worker.run_own_job(worker.pushed_from());
             }
-            let has_run = worker.run(find());
-            if !has_run {
-                worker.note_what_is_gone();
-            }
-            has_run
+            worker.run(find())
         });
         if has_run {
             Self::Executed

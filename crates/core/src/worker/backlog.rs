@@ -4,13 +4,14 @@
 //! A job that is pushed waits in the deque of the worker that pushed it. There the initialiser of a
 //! [`Once`](crate::Once) may wait for it in vain: where a part of the initialiser has pushed it,
 //! and that worker waits for the value next, on top of which the job must not run, for it may need
-//! what this worker's frames are busy with. So do all others, perhaps. The frame that waits for the
-//! scope or the group is the one on top of which it can always run, as a submitted job does.
+//! what this worker's frames are busy with. All others may wait for the value, too. The frame that
+//! waits for the scope or the group is the one on top of which the job can always run, as a
+//! submitted job does.
 //!
 //! So jobs of a scope that an initialiser has begun, those that a group is given in one, and the
-//! drainer of a strand that is started in one, are queued in the backlog. In the pool, behind all
-//! other jobs, waits a *claim* on one of them, for those who have nothing else to do. A claim that
-//! finds no job is void. "In an initialiser" is as `needed.rs` says.
+//! drainer of a strand that is started in one, are queued in the backlog. In a lane of the pool
+//! waits a *claim* on one of them, for those who have nothing else to do. A claim that finds no job
+//! is void. "In an initialiser" is as `needed.rs` says.
 
 use std::sync::Arc;
 
@@ -58,8 +59,8 @@ impl AsRef<Self> for Backlog {
     }
 }
 
-/// Queues a job in the backlog that `holder` has, and a claim on it in the pool. `wake` wakes those
-/// who wait for the backlog.
+/// Queues a job in the backlog that `holder` has, and a claim on it in this lane of the pool, and
+/// calls `wake`, which wakes those who wait for the backlog.
 ///
 /// # Panics
 ///
@@ -70,8 +71,13 @@ impl AsRef<Self> for Backlog {
 /// 1. The task's borrows live until it has run or is discarded.
 /// 2. The task does not unwind.
 #[cold]
-pub(crate) unsafe fn queue<H>(holder: &Arc<H>, pool: &Pool, task: impl Task, wake: impl FnOnce())
-where
+pub(crate) unsafe fn queue<H>(
+    holder: &Arc<H>,
+    pool: &Pool,
+    lane: Priority,
+    task: impl Task,
+    wake: impl FnOnce(),
+) where
     H: AsRef<Backlog> + Send + Sync + 'static,
 {
     pool.keep_alive();
@@ -81,7 +87,7 @@ where
     wake();
     // SAFETY: 1. it borrows nothing. 2. No job unwinds.
     let claim = unsafe { DetachedJob::new(Claim(Arc::clone(holder))) };
-    pool.inject(Priority::Normal, claim);
+    pool.inject(lane, claim);
 }
 
 /// A claim on one job of a backlog. It keeps the pool.

@@ -18,6 +18,7 @@ use crate::insight::call::{later, run_later};
 use crate::insight::latest::Latest;
 use crate::insight::site::Site;
 use crate::ops::broadcast::{job_that_keeps, within_checked, BroadcastContext};
+use crate::policy::Priority;
 use crate::state::Pool;
 use crate::worker::backlog::{self, Backlog};
 use crate::worker::latch::CountLatch;
@@ -124,8 +125,9 @@ impl<'scope> Base<'scope> {
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn queue_in(&self, backlog: &Arc<Backlog>, job: impl Task) {
+        let wake = || self.pending.wake_for_mail();
         // SAFETY: handed on.
-        unsafe { backlog::queue(backlog, &self.pool, job, || self.pending.wake_for_mail()) };
+        unsafe { backlog::queue(backlog, &self.pool, Priority::Normal, job, wake) };
     }
 
     pub(super) fn is_cancelled(&self) -> bool {
