@@ -62,24 +62,27 @@ impl<T> Queue<T> {
     }
 
     /// Puts an item at the end. Allocates when the queue grows.
-    #[expect(clippy::missing_panics_doc, reason = "there is a last block")]
+    #[inline]
     pub fn push(&mut self, item: T) {
         self.len += 1;
-        if self.blocks.is_empty() && self.ring.len() < RING {
-            return self.ring.push_back(item);
+        match self.blocks.back_mut() {
+            Some(last) if last.has_room() => last.push(item),
+            None if self.ring.len() < RING => self.ring.push_back(item),
+            _ => self.push_to_new_block(item),
         }
-        let last = match self.blocks.back_mut() {
-            Some(last) if last.has_room() => last,
-            _ => {
-                self.blocks.push_back(Block::new());
-                self.blocks.back_mut().expect("just put there")
-            }
-        };
-        last.push(item);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_to_new_block(&mut self, item: T) {
+        let mut block = Block::new();
+        block.push(item);
+        self.blocks.push_back(block);
     }
 
     /// Takes the oldest item, and the block that this leaves empty: drop the block after unlocking,
     /// because that is a system call.
+    #[inline]
     pub fn take(&mut self) -> (Option<T>, Option<Block<T>>) {
         self.len = self.len.saturating_sub(1);
         let item = self.ring.pop_front();
@@ -90,8 +93,10 @@ impl<T> Queue<T> {
             return (None, None);
         };
         let item = first.take();
-        let empty = first.is_empty().then(|| self.blocks.pop_front());
-        (item, empty.flatten())
+        if !first.is_empty() {
+            return (item, None);
+        }
+        (item, self.blocks.pop_front())
     }
 
     /// Puts an item at the end, and takes the oldest one, as [`push`](Self::push) and
@@ -160,10 +165,12 @@ impl<T> Block<T> {
         }
     }
 
+    #[inline]
     fn has_room(&self) -> bool {
         self.end < Self::ITEMS
     }
 
+    #[inline]
     fn is_empty(&self) -> bool {
         self.first == self.end
     }
@@ -171,6 +178,7 @@ impl<T> Block<T> {
     /// # Panics
     ///
     /// Panics if there is no room.
+    #[inline]
     fn push(&mut self, item: T) {
         assert!(self.has_room(), "a block is full");
         // SAFETY: within the block, which begins a page, and nothing is there.
@@ -178,6 +186,7 @@ impl<T> Block<T> {
         self.end += 1;
     }
 
+    #[inline]
     fn take(&mut self) -> Option<T> {
         if self.is_empty() {
             return None;

@@ -7,6 +7,8 @@
 use std::cell::Cell;
 use std::task::{Context, Poll};
 
+use heist_core::hosting::Order;
+
 /// How often the leaves of a future may be ready in one poll.
 const BUDGET: u32 = 128;
 
@@ -17,11 +19,13 @@ struct Left {
     /// False outside this crate's polls. The beginnings of another executor's polls are unknown, so
     /// there a used-up budget is renewed at once.
     is_of_a_poll: bool,
+    /// The order of the futures that the poll spawns, from the first of them on.
+    spawns: Option<Order>,
 }
 
 thread_local! {
     static LEFT: Cell<Left> = const {
-        Cell::new(Left { times: BUDGET, is_of_a_poll: false })
+        Cell::new(Left { times: BUDGET, is_of_a_poll: false, spawns: None })
     };
 }
 
@@ -37,6 +41,7 @@ pub(crate) fn with_budget<R>(poll: impl FnOnce() -> R) -> R {
     let budget = Left {
         times: BUDGET,
         is_of_a_poll: true,
+        spawns: None,
     };
     let _before = Before(LEFT.with(|left| left.replace(budget)));
     poll()
@@ -81,6 +86,22 @@ pub fn poll_budget(cx: &mut Context<'_>) -> Poll<()> {
     }
     cx.waker().wake_by_ref();
     Poll::Pending
+}
+
+/// The order of a future that is spawned now: in a poll that of the first, which `charge` gives.
+pub(crate) fn order_of_spawn(charge: impl FnOnce() -> Order) -> Order {
+    LEFT.with(|left| {
+        let mut present = left.get();
+        if let Some(order) = present.spawns {
+            return order;
+        }
+        let order = charge();
+        if present.is_of_a_poll {
+            present.spawns = Some(order);
+            left.set(present);
+        }
+        order
+    })
 }
 
 /// Takes back a charge: the leaf was not ready after all.

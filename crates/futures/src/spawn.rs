@@ -16,7 +16,7 @@ use heist_core::{
 };
 use pin_project_lite::pin_project;
 
-use crate::budget::with_budget;
+use crate::budget::{order_of_spawn, with_budget};
 use crate::handle::{FutureHandle, Outcome};
 use crate::shield::with_own;
 
@@ -25,9 +25,10 @@ use crate::shield::with_own;
 ///
 /// On a worker the future's first poll is the newest of the worker's jobs, as with
 /// [`spawn`](spawn()), and it is stolen like any other. Each later poll comes after a wake-up,
-/// behind at most as many others as are ready then, and 61 more. A future that is pending does not
-/// keep the pool from ending: when the pool has ended, the next wake-up leads to the future being
-/// dropped, on a thread of its own for such futures, and its handle says
+/// behind at most as many others as are ready then, and 61 more. Of futures in a chain, each of
+/// which spawns others, every 62nd leaves all that it spawns behind those that are ready. A future
+/// that is pending does not keep the pool from ending: when the pool has ended, the next wake-up
+/// leads to the future being dropped, on a thread of its own for such futures, and its handle says
 /// [`Cancelled`](JoinError::Cancelled).
 ///
 /// It takes the surroundings of [`with_propagation`] along, but no token of [`with_cancellation`]:
@@ -91,7 +92,8 @@ where
     };
     let builder = Builder::new().metadata(host);
     let (runnable, task) = builder.spawn(|_| caught(future), WithInfo(wake));
-    Host::schedule(order(SPAWN), Scheduled::<F>::new(runnable));
+    let order = order_of_spawn(|| order(SPAWN));
+    Host::schedule(order, Scheduled::<F>::new(runnable));
     FutureHandle::new(task.fallible())
 }
 
@@ -126,7 +128,7 @@ impl<F: 'static> Hosted for Scheduled<F> {
 const CREDIT: u32 = 61;
 /// The cost of a wake-up: three in a row, as with tokio.
 const WAKE: u32 = 20;
-/// The cost of a spawn.
+/// The cost of a spawn, or of all that one poll spawns.
 const SPAWN: u32 = 1;
 
 /// The order of an action of this cost. A thread that has used up its credit gets it anew.

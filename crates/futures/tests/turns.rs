@@ -166,6 +166,22 @@ fn fu_2_a_future_that_was_spawned_before_a_pair_that_never_ends_runs() {
     }
 }
 
+/// Memory that was used last is used again first: a burst runs as that of jobs does.
+#[test]
+fn futures_that_one_poll_spawns_run_newest_first() {
+    let pool = pool(1);
+    let (say, heard) = mpsc::channel();
+    let burst = pool.spawn_future(async move {
+        for n in 0..1_000 {
+            let say = say.clone();
+            drop(spawn_future(async move { say.send(n).unwrap() }));
+        }
+    });
+    burst.join();
+    let order: Vec<_> = heard.iter().collect();
+    assert!(order.iter().copied().eq((0..1_000).rev()), "{order:?}");
+}
+
 #[test]
 fn a_future_that_wakes_itself_lets_those_from_outside_go_first() {
     for workers in [1, 2] {
@@ -242,7 +258,7 @@ fn what_a_future_has_woken_or_spawned_is_run_by_another_worker_while_it_blocks()
 /// Two workers are held up, and each has one that would come after all others.
 #[test]
 fn what_workers_that_are_held_up_have_put_behind_is_run_if_that_is_one_for_each() {
-    // Of so many in a row that a worker spawns, one has to wait its turn.
+    // Of so many in a row that a job spawns, one has to wait its turn.
     const SPAWNED: usize = 62;
     let pool = pool(4);
     for held_up in 1..=3 {

@@ -339,7 +339,7 @@ impl DetachedJob {
     }
 
     /// Takes the job apart into words.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn into_words(self, mut put: impl FnMut(MaybeUninit<u64>)) {
         let mut kind = MaybeUninit::<u64>::uninit();
         // SAFETY: a reference fits a word.
@@ -362,7 +362,9 @@ impl DetachedJob {
         // SAFETY: by 1. the first is a reference to the kind.
         let kind = unsafe { kind.as_ptr().cast::<&'static Kind>().read() };
         let mut content = [MaybeUninit::uninit(); PAYLOAD / size_of::<u64>()];
-        content[..kind.words].fill_with(next);
+        if kind.words > 0 {
+            content[..kind.words].fill_with(next);
+        }
         Self { kind, content }
     }
 

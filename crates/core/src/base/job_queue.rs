@@ -15,6 +15,7 @@ impl JobQueue {
         self.0.is_empty()
     }
 
+    #[inline]
     pub(crate) fn push(&mut self, job: DetachedJob) {
         job.into_words(|word| self.0.push(word));
     }

@@ -163,8 +163,12 @@ impl Strand {
     where
         F: FnOnce() + Send + 'static,
     {
-        // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
-        self.queue(|| unsafe { self.shared.pool.detach(Spawned(job)) });
+        let (pool, job) = (&self.shared.pool, Spawned(job));
+        // SAFETY, of both: 1. it borrows nothing. 2. A panic in it is held back.
+        match pool.metered {
+            false => self.queue(|| unsafe { DetachedJob::new(job) }),
+            true => self.queue(|| unsafe { pool.detach(job) }),
+        }
     }
 
     /// Queues a job and returns a handle to its value. A panic in the job goes to whoever joins the
@@ -229,12 +233,17 @@ impl Strand {
     }
 
     /// Queues a job.
+    #[inline]
     fn queue(&self, job: impl FnOnce() -> DetachedJob) {
         let pool = &self.shared.pool;
         pool.demand_workers("submit a job to");
+        let inherits = pool.is_inherited_here();
         // One share for all jobs of the strand, until it is idle.
         let begin = || pool.keep_alive();
-        let put = |queue: &mut JobQueue| queue.push(pool.inheriting(job()));
+        let put = |queue: &mut JobQueue| match inherits {
+            false => queue.push(job()),
+            true => queue.push(pool.inheriting(job())),
+        };
         if self.shared.queue.push(begin, put) {
             Drainer::start(Arc::clone(&self.shared));
         }

@@ -53,6 +53,7 @@ impl Stint {
     /// Asked before each job: true if others are to go first. `now_ns` gives the time, and is
     /// called after 1, 2, 4, 8, .. jobs of a turn, because it takes longer than an empty job;
     /// `others_wait` is called when a turn is over.
+    #[inline]
     pub fn is_over(
         &mut self,
         now_ns: impl FnOnce() -> u64,
@@ -63,7 +64,11 @@ impl Stint {
         if !ran.is_power_of_two() {
             return false;
         }
-        let now_ns = now_ns();
+        self.is_over_at(now_ns(), ran, others_wait)
+    }
+
+    /// As `is_over`, after `ran` jobs of the turn.
+    fn is_over_at(&mut self, now_ns: u64, ran: u32, others_wait: impl FnOnce() -> bool) -> bool {
         if ran < Self::TURN_JOBS && now_ns.saturating_sub(self.turn_began_ns) < Self::TURN_NS {
             return false;
         }

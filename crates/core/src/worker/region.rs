@@ -254,6 +254,13 @@ impl Pool {
             (context, is_needed) => carrying(context, is_needed, job),
         }
     }
+
+    /// False if [`inheriting`](Self::inheriting) leaves a job that is begun here as it is.
+    #[inline]
+    pub(crate) fn is_inherited_here(&self) -> bool {
+        let worker = Worker::current_or_hidden();
+        worker.is_some_and(|worker| worker.context().is_some() || needed::is_needed_here())
+    }
 }
 
 /// Calls `op`, on a worker, in this context if there is one.
