@@ -9,8 +9,7 @@ use heist_core::hosting;
 #[cfg(doc)]
 use heist_core::{JoinHandle, ThreadPool, Waiting};
 
-use crate::budget::with_budget;
-use crate::shield::with_own;
+use crate::polling::polling;
 
 /// Ends the wait of a thread in [`block_on`].
 struct Signal(hosting::Wake);
@@ -61,8 +60,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     let waker = Waker::from(Arc::clone(&signal));
     let mut context = Context::from_waker(&waker);
     loop {
-        let poll = || with_own(&waker, || future.as_mut().poll(&mut context));
-        let poll = with_budget(poll);
+        let poll = polling(&waker, || future.as_mut().poll(&mut context));
         if let Poll::Ready(output) = poll {
             return output;
         }

@@ -17,7 +17,7 @@ use heist_sync::process::Generation;
 use heist_sync::thread;
 
 use crate::block_on::block_on;
-use crate::budget::{self, poll_budget};
+use crate::polling::{self, poll_budget};
 use crate::shield::shielded;
 
 /// A handle to the output of a spawned future, which it awaits: see
@@ -117,7 +117,7 @@ impl<T> Future for FutureHandle<T> {
         }
         ready!(poll_budget(cx));
         let Poll::Ready(outcome) = shielded(cx, |cx| Pin::new(task).poll(cx)) else {
-            budget::give_back();
+            polling::give_back();
             return Poll::Pending;
         };
         Poll::Ready(outcome.map_or(Err(JoinError::Cancelled), Outcome::claim))

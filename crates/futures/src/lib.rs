@@ -31,23 +31,23 @@
 #![forbid(unsafe_code)]
 
 mod block_on;
-mod budget;
 mod handle;
 mod in_pool;
 #[cfg(feature = "io")]
 pub mod io;
 mod local;
+mod polling;
 mod shield;
 mod spawn;
 mod stream;
 mod yielding;
 
 pub use block_on::block_on;
-pub use budget::poll_budget;
 pub use handle::FutureHandle;
 pub use heist_core::{JoinError, PanicPayload};
 pub use in_pool::SpawnFuture;
 pub use local::{spawn_local, spawn_local_on};
+pub use polling::poll_budget;
 pub use spawn::spawn_future;
 pub use stream::{IntoStream, ParStream};
 pub use yielding::{yield_now, YieldNow};

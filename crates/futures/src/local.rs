@@ -21,7 +21,6 @@ use heist_core::Callers;
 use heist_sync::thread::{self, ThreadId};
 use heist_sync::thread_local;
 
-use crate::budget::with_budget;
 use crate::handle::FutureHandle;
 use crate::spawn::caught;
 
@@ -118,7 +117,7 @@ where
     let schedule = move |runnable: Runnable<Host>| {
         let host = runnable.metadata().clone();
         host.mail::<F>(worker, move || {
-            with_budget(|| runnable.run());
+            runnable.run();
         });
     };
     let builder = Builder::new().metadata(host);

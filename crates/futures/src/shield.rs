@@ -1,36 +1,20 @@
 //! Foreign wakers, whose panics are held back.
 //!
 //! `async-task` aborts the process if the waker of whoever awaits a task panics. The wakers of this
-//! crate do not panic; they are recognised by their address while a future is polled with them.
+//! crate do not panic; they are recognised by their address while a future is polled with them
+//! (`polling.rs`).
 
-use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
-use std::ptr;
 use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
 
 use heist_core::hosting;
 
-thread_local! {
-    /// The waker with which this crate polls a future now, or null.
-    static OWN: Cell<*const Waker> = const { Cell::new(ptr::null()) }
-}
-
-/// Calls `poll`, which polls a future with this waker of the crate's own.
-pub(crate) fn with_own<R>(waker: &Waker, poll: impl FnOnce() -> R) -> R {
-    struct Before(*const Waker);
-    impl Drop for Before {
-        fn drop(&mut self) {
-            OWN.with(|own| own.set(self.0));
-        }
-    }
-    let _before = Before(OWN.with(|own| own.replace(waker)));
-    poll()
-}
+use crate::polling;
 
 /// Calls `poll` with a waker that does not panic and wakes the same.
 pub(crate) fn shielded<R>(cx: &mut Context<'_>, poll: impl FnOnce(&mut Context<'_>) -> R) -> R {
-    if ptr::eq(cx.waker(), OWN.with(Cell::get)) {
+    if polling::is_present(cx.waker()) {
         return poll(cx);
     }
     let shield = Shield(Some(cx.waker().clone()));

@@ -16,9 +16,8 @@ use heist_core::{
 };
 use pin_project_lite::pin_project;
 
-use crate::budget::{order_of_spawn, with_budget};
 use crate::handle::{FutureHandle, Outcome};
-use crate::shield::with_own;
+use crate::polling::{order_of_spawn, polling};
 
 /// Runs a future in the pool of the calling worker, or else in the global pool, and returns a
 /// handle to its output, which is a future too.
@@ -118,7 +117,7 @@ impl<F: 'static> Hosted for Scheduled<F> {
     }
 
     fn run(self) -> bool {
-        with_budget(|| self.runnable.run())
+        self.runnable.run()
     }
 }
 
@@ -185,7 +184,7 @@ impl<F: Future> Future for Caught<F> {
             let future = place.as_mut().as_pin_mut();
             let future = future.expect("it has not ended");
             let waker = cx.waker();
-            let poll = with_own(waker, || future.poll(&mut Context::from_waker(waker)));
+            let poll = polling(waker, || future.poll(&mut Context::from_waker(waker)));
             match poll.is_ready() {
                 true => place.set(None),
                 false => *this.before = Point::here(),
