@@ -34,7 +34,7 @@ impl Present {
         }
     }
 
-    const fn is_outside(self) -> bool {
+    fn is_outside(self) -> bool {
         self.waker.is_null()
     }
 }

@@ -164,9 +164,10 @@ impl Strand {
         F: FnOnce() + Send + 'static,
     {
         let (pool, job) = (&self.shared.pool, Spawned(job));
-        // SAFETY, of both: 1. it borrows nothing. 2. A panic in it is held back.
         match pool.metered {
+            // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
             false => self.queue(|| unsafe { DetachedJob::new(job) }),
+            // SAFETY: as above.
             true => self.queue(|| unsafe { pool.detach(job) }),
         }
     }
