@@ -5,7 +5,7 @@ use std::future::Future;
 
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{HeaderValue, CONTENT_TYPE};
+use hyper::header::{HeaderValue, ALLOW, CONTENT_TYPE};
 use hyper::{Method, Request, Response, StatusCode};
 
 use crate::picture::WIDTH_MAX;
@@ -23,9 +23,13 @@ pub async fn answer<B, F>(
 where
     F: Future<Output = Vec<u8>>,
 {
-    if request.method() != Method::GET {
-        let why = "this service understands GET only\n";
-        return Ok(text(StatusCode::METHOD_NOT_ALLOWED, why.to_owned()));
+    // Hyper leaves out the body of an answer to HEAD.
+    if ![Method::GET, Method::HEAD].contains(request.method()) {
+        let why = "this service understands GET and HEAD only\n";
+        let mut response = text(StatusCode::METHOD_NOT_ALLOWED, why.to_owned());
+        let methods = HeaderValue::from_static("GET, HEAD");
+        response.headers_mut().insert(ALLOW, methods);
+        return Ok(response);
     }
     let path = request.uri().path();
     let Some(width) = path.strip_prefix("/thumbnail/") else {

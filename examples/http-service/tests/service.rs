@@ -88,7 +88,7 @@ fn a_request_that_makes_no_sense_is_told_why() {
             404,
             "there is no /nothing; ask for / or /thumbnail/WIDTH",
         ),
-        ("POST /", 405, "this service understands GET only"),
+        ("POST /", 405, "this service understands GET and HEAD only"),
         (
             "GET /thumbnail/0",
             400,
@@ -111,6 +111,26 @@ fn a_request_that_makes_no_sense_is_told_why() {
             (status, Ok(format!("{why}\n")))
         );
     }
+}
+
+#[test]
+fn head_is_get_without_its_body_and_other_methods_learn_which_are_allowed() {
+    let address = start();
+    let ask = |method: &str| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(
+            stream,
+            "{method} / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let (get, head, delete) = (ask("GET"), ask("HEAD"), ask("DELETE"));
+    assert!(get.starts_with("HTTP/1.1 200") && get.ends_with("\r\n\r\nready\n"));
+    assert!(head.starts_with("HTTP/1.1 200") && head.ends_with("\r\n\r\n"));
+    assert!(delete.starts_with("HTTP/1.1 405") && delete.contains("allow: GET, HEAD\r\n"));
 }
 
 #[test]
