@@ -362,6 +362,7 @@ impl DetachedJob {
         // SAFETY: by 1. the first is a reference to the kind.
         let kind = unsafe { kind.as_ptr().cast::<&'static Kind>().read() };
         let mut content = [MaybeUninit::uninit(); PAYLOAD / size_of::<u64>()];
+        // A call less for an empty job.
         if kind.words > 0 {
             content[..kind.words].fill_with(next);
         }

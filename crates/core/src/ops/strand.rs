@@ -164,6 +164,7 @@ impl Strand {
         F: FnOnce() + Send + 'static,
     {
         let (pool, job) = (&self.shared.pool, Spawned(job));
+        // Asked here, so that the job is put together in the queue, without a copy of it before.
         match pool.metered {
             // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
             false => self.queue(|| unsafe { DetachedJob::new(job) }),
@@ -238,6 +239,7 @@ impl Strand {
     fn queue(&self, job: impl FnOnce() -> DetachedJob) {
         let pool = &self.shared.pool;
         pool.demand_workers("submit a job to");
+        // Asked before the lock is taken, as all that can be.
         let inherits = pool.is_inherited_here();
         // One share for all jobs of the strand, until it is idle.
         let begin = || pool.keep_alive();
