@@ -18,7 +18,9 @@
 //! find out how many steps make a grain. So each thread also remembers how many made one the last
 //! time. The next loop of that code begins with a quarter of those, but not with more than a
 //! sixteenth of its own steps: if its items take longer than those before, that is how much it runs
-//! without a look.
+//! without a look. If the last loop wanted no more items before its first grain was over, the next
+//! one runs that grain before it offers anything: an offer takes longer than a search that finds its
+//! item at once.
 
 use std::cell::Cell;
 
@@ -62,6 +64,8 @@ struct Entry {
     runs: u32,
     /// The steps of a grain in the last loop that was timed; 0 if none has had a whole grain.
     grain: usize,
+    /// The last loop that was timed has ended in its first grain, before its last step.
+    at_once: bool,
 }
 
 const NONE: Entry = Entry {
@@ -69,6 +73,7 @@ const NONE: Entry = Entry {
     short: 0,
     runs: 0,
     grain: 0,
+    at_once: false,
 };
 
 thread_local! {
@@ -107,6 +112,7 @@ impl Code {
         self.change(|entry| {
             entry.short = short;
             entry.runs = RUNS - 1;
+            entry.at_once = false;
         });
     }
 
@@ -121,7 +127,21 @@ impl Code {
 
     /// Notes how many steps made a grain.
     pub(crate) fn had_grains_of(self, steps: usize) {
-        self.change(|entry| entry.grain = steps);
+        self.change(|entry| {
+            entry.grain = steps;
+            entry.at_once = false;
+        });
+    }
+
+    /// Notes that no more items were wanted before the first grain was over.
+    pub(crate) fn ended_at_once(self) {
+        self.change(|entry| entry.at_once = true);
+    }
+
+    /// Whether the last loop has ended so.
+    pub(crate) fn may_end_at_once(self) -> bool {
+        let entry = self.with(Cell::get);
+        entry.code == self && entry.at_once
     }
 
     /// The steps with which a loop of so many begins, if it is timed: at least one.
@@ -211,6 +231,21 @@ mod tests {
         assert_eq!(code.first_grain(1 << 20), 1);
         assert!(code.is_short(100));
         assert_eq!(other.first_grain(1 << 20), 1);
+    }
+
+    #[test]
+    fn a_loop_may_end_at_once_if_the_last_one_did() {
+        let (code, other) = (Code(0x9000), Code(0x9000 + (ENTRIES << 10)));
+        assert!(!code.may_end_at_once(), "nothing is known yet");
+        code.had_grains_of(4_000);
+        code.ended_at_once();
+        assert!(code.may_end_at_once() && !other.may_end_at_once());
+        assert_eq!(code.first_grain(1 << 20), 1_000, "a grain is one still");
+        code.had_grains_of(4_000);
+        assert!(!code.may_end_at_once());
+        code.ended_at_once();
+        code.lasted(100, 100);
+        assert!(!code.may_end_at_once());
     }
 
     #[test]

@@ -116,6 +116,7 @@ impl<'a> Pace<'a> {
             next,
             on_offer: false,
         };
+        let mut hungry = others == Others::Hungry;
         let manner = match (beforehand, length) {
             (Some(len), _) => Manner::Beforehand(len),
             (None, Length::Brief) if steps <= policy.max_len => short(first(FIRST_OF_BRIEF)),
@@ -123,6 +124,7 @@ impl<'a> Pace<'a> {
             (None, _) => {
                 let whole = (steps != UNKNOWN).then_some(steps);
                 let first = whole.map_or(1, |steps| code.first_grain(steps));
+                hungry &= !code.may_end_at_once();
                 Manner::Timed(Timed::new(code, Grain::of(first), whole))
             }
         };
@@ -130,7 +132,7 @@ impl<'a> Pace<'a> {
             policy,
             manner,
             levels: policy.levels(),
-            hungry: others == Others::Hungry,
+            hungry,
             phase: 0,
             measured,
         }
@@ -344,27 +346,25 @@ impl<'a> Pace<'a> {
     /// Notes that all steps have been run.
     #[inline]
     pub(crate) fn ended(&self) {
-        let Manner::Timed(timed) = self.manner else {
-            return;
-        };
-        if let Some(steps) = timed.whole {
-            timed.code.lasted(steps, timed.then_ns);
-        }
         self.ended_early();
+        if let Manner::Timed(timed) = self.manner {
+            if let Some(steps) = timed.whole {
+                timed.code.lasted(steps, timed.then_ns);
+            }
+        }
     }
 
     /// Notes that no more items are wanted.
     #[inline]
     pub(crate) fn ended_early(&self) {
-        if let Manner::Timed(
-            timed @ Timed {
-                is_settled: true, ..
-            },
-        ) = self.manner
-        {
-            let mut grain = timed.grain;
-            grain.shorten();
-            timed.code.had_grains_of(grain.len());
+        if let Manner::Timed(timed) = self.manner {
+            if timed.is_settled {
+                let mut grain = timed.grain;
+                grain.shorten();
+                timed.code.had_grains_of(grain.len());
+            } else if timed.whole.is_some() {
+                timed.code.ended_at_once();
+            }
         }
     }
 }
