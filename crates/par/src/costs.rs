@@ -19,8 +19,8 @@
 //! time. The next loop of that code begins with a quarter of those, but not with more than a
 //! sixteenth of its own steps: if its items take longer than those before, that is how much it runs
 //! without a look. If the last loop wanted no more items before its first grain was over, the next
-//! one runs that grain before it offers anything: an offer takes longer than a search that finds its
-//! item at once.
+//! one runs that grain before it offers anything: an offer takes longer than a search that finds
+//! its item at once.
 
 use std::cell::Cell;
 

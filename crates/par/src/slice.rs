@@ -351,7 +351,8 @@ pub trait ParallelSliceMut<T: Send> {
 
     /// Sorts; equal items keep their order.
     ///
-    /// As [`slice::sort`], which sorts small slices, and those of a pool with one worker.
+    /// As [`slice::sort`], which sorts small slices, and those of a pool with one worker that end
+    /// in no long run.
     ///
     /// # Panics
     ///

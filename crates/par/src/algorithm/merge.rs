@@ -195,7 +195,7 @@ fn merge_part<const LANES: usize, T, L>(
 }
 
 /// Whether an item is larger than a register.
-fn is_wide<T>() -> bool {
+pub(super) fn is_wide<T>() -> bool {
     size_of::<T>() > size_of::<usize>()
 }
 

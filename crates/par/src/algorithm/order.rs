@@ -1,5 +1,7 @@
 //! The order of a sort, and the order in which items lie already.
 
+use std::ops::Range;
+
 use heist_core::join;
 
 /// The order that a sort makes, and how it goes about it.
@@ -71,6 +73,41 @@ where
         pairs
             .all(|(item, next)| !is_less(next, item))
             .then_some(Direction::Ascending)
+    }
+}
+
+/// The number of items at the end that are in one order, and that order.
+pub(super) fn last_run<T, L>(items: &[T], is_less: &L) -> (usize, Direction)
+where
+    L: Fn(&T, &T) -> bool,
+{
+    let descends = |pair: &[T]| is_less(&pair[1], &pair[0]);
+    let mut pairs = items.windows(2).rev();
+    let Some(last) = pairs.next() else {
+        return (items.len(), Direction::Ascending);
+    };
+    if descends(last) {
+        let others = pairs.take_while(|pair| descends(pair)).count();
+        (2 + others, Direction::Descending)
+    } else {
+        let others = pairs.take_while(|pair| !descends(pair)).count();
+        (2 + others, Direction::Ascending)
+    }
+}
+
+/// The range of items that two sorted runs, the second of which begins at `middle`, have in each
+/// other's place: those before and behind it are where they belong.
+pub(super) fn overlap<T, L>(items: &[T], middle: usize, is_less: &L) -> Range<usize>
+where
+    L: Fn(&T, &T) -> bool,
+{
+    let (lower, upper) = items.split_at(middle);
+    match (lower.last(), upper.first()) {
+        (Some(greatest), Some(least)) if is_less(least, greatest) => {
+            let start = lower.partition_point(|item| !is_less(least, item));
+            start..middle + upper.partition_point(|item| is_less(item, greatest))
+        }
+        _ => middle..middle,
     }
 }
 

@@ -44,9 +44,6 @@ fn sort_by_way<T, S, L>(
     let (sort, is_less) = (&sort, &is_less);
     participate(move || {
         let workers = current_num_threads().min(items.len() / MIN_SHARE);
-        if workers == 1 {
-            return sort(items);
-        }
         let part_len = part_len(items.len());
         let order = Order {
             sort,
@@ -54,6 +51,9 @@ fn sort_by_way<T, S, L>(
             workers,
             part_len,
         };
+        if workers == 1 {
+            return way(items, &order);
+        }
         match direction(items, part_len, is_less) {
             Some(Direction::Ascending) => {}
             Some(Direction::Descending) => reverse(items, part_len),

@@ -8,12 +8,13 @@
 //! copies, and a merge back into the slice that does not come to its end is undone.
 
 use std::mem::{needs_drop, MaybeUninit};
+use std::ops::Range;
 use std::{ptr, slice};
 
 use heist_core::join;
 
-use super::merge::merge_into;
-use super::order::Order;
+use super::merge::{is_wide, merge_into};
+use super::order::{last_run, overlap, Direction, Order};
 
 /// The place where the items of a part lie sorted. In its slice they lie in either case, in some
 /// order.
@@ -30,6 +31,9 @@ where
     S: Fn(&mut [T]) + Sync,
     L: Fn(&T, &T) -> bool + Sync,
 {
+    if order.workers == 1 {
+        return sort_alone(items, order);
+    }
     // After an even number of merges the items are in the slice: one more merge then costs less
     // than to copy them back, unless they are compared in memory of their own.
     let mut levels = order.halvings();
@@ -42,6 +46,38 @@ where
         // SAFETY: sorted they lie in the room.
         unsafe { take_back(items, room, 0, order) };
     }
+}
+
+/// As `order.sort`, but a long run at the end is merged with the others by lanes, which is faster
+/// than item by item. Items larger than a register are not: they move once more than by
+/// `order.sort`, which takes longer.
+fn sort_alone<T, S, L>(items: &mut [T], order: &Order<'_, S, L>)
+where
+    T: Send,
+    S: Fn(&mut [T]) + Sync,
+    L: Fn(&T, &T) -> bool + Sync,
+{
+    if is_wide::<T>() {
+        return (order.sort)(items);
+    }
+    let (run, direction) = last_run(items, order.is_less);
+    if run < items.len() / 4 {
+        return (order.sort)(items);
+    }
+    let middle = items.len() - run;
+    let (lower, upper) = items.split_at_mut(middle);
+    if direction == Direction::Descending {
+        upper.reverse();
+    }
+    (order.sort)(lower);
+    let Range { start, end } = overlap(items, middle, order.is_less);
+    let items = &mut items[start..end];
+    let (lower, upper) = items.split_at_mut(middle - start);
+    let mut room = Vec::with_capacity(end - start);
+    let room = &mut room.spare_capacity_mut()[..end - start];
+    merge_into(lower, upper, room, end - start, order.is_less);
+    // SAFETY: sorted they lie in the room.
+    unsafe { take_back(items, room, 0, order) };
 }
 
 fn sort_level<T, S, L>(

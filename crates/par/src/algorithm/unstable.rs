@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use heist_core::join;
 
-use super::order::Order;
+use super::order::{overlap, Order};
 use super::partition::{exchange, partition_by};
 use super::sample::take_sample;
 
@@ -107,14 +107,8 @@ where
     S: Fn(&mut [T]),
     L: Fn(&T, &T) -> bool,
 {
-    let is_less = order.is_less;
-    let (lower, upper) = items.split_at(middle);
-    let (Some(greatest), Some(least)) = (lower.last(), upper.first()) else {
-        return;
-    };
-    if is_less(least, greatest) {
-        let start = lower.partition_point(|item| !is_less(least, item));
-        let end = middle + upper.partition_point(|item| is_less(item, greatest));
-        (order.sort)(&mut items[start..end]);
+    let range = overlap(items, middle, order.is_less);
+    if !range.is_empty() {
+        (order.sort)(&mut items[range]);
     }
 }

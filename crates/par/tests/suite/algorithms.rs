@@ -161,6 +161,30 @@ fn items_without_size_large_ones_and_those_with_memory_of_their_own_are_sorted()
     });
 }
 
+#[test]
+fn a_long_run_that_is_merged_alone_holds_each_item_once_after_a_panic() {
+    const LEN: usize = 20_000;
+    for limit in (0..2 * LEN + 100).step_by(397) {
+        let item = |n: usize| Box::new((n.min(LEN - n) / 2, n));
+        let mut items: Vec<_> = (0..LEN).map(item).collect();
+        let comparisons = AtomicUsize::new(0);
+        let panics = catch_unwind(AssertUnwindSafe(|| {
+            pools()[0].install(|| {
+                items.par_sort_by(|a, b| {
+                    if comparisons.fetch_add(1, Relaxed) == limit {
+                        panic_any("enough");
+                    }
+                    a.0.cmp(&b.0)
+                });
+            });
+        }))
+        .is_err();
+        assert!(panics || items.is_sorted(), "equal items keep their order");
+        items.sort_by_key(|item| item.1);
+        assert!(items.into_iter().eq((0..LEN).map(item)));
+    }
+}
+
 /// An item that counts how often it is dropped, and its comparisons in itself.
 struct Counted<'a> {
     key: u64,
@@ -499,6 +523,9 @@ proptest! {
             let (mut stable, mut unstable) = (items.clone(), items.clone());
             stable.par_sort_by_key(|item| item.0);
             assert!(stable == sorted);
+            let mut boxed: Vec<_> = items.iter().copied().map(Box::new).collect();
+            boxed.par_sort_by_key(|item| item.0);
+            assert!(boxed.into_iter().map(|item| *item).eq(sorted.iter().copied()));
             unstable.par_sort_unstable_by_key(|item| item.0);
             assert!(unstable.is_sorted_by_key(|item| item.0));
             unstable.sort_by_key(|item| item.1);
