@@ -18,9 +18,12 @@
 //! find out how many steps make a grain. So each thread also remembers how many made one the last
 //! time. The next loop of that code begins with a quarter of those, but not with more than a
 //! sixteenth of its own steps: if its items take longer than those before, that is how much it runs
-//! without a look. If the last loop wanted no more items before its first grain was over, the next
-//! one runs that grain before it offers anything: an offer takes longer than a search that finds
-//! its item at once.
+//! without a look.
+//!
+//! If that loop wanted no more items before its first grain was over, and soon, the next ones of
+//! [`RUNS`] run theirs before they look at the clock or offer anything, which takes longer than a
+//! search that finds its item at once. A hungry worker then waits for a sixteenth of the steps at
+//! most.
 
 use std::cell::Cell;
 
@@ -64,8 +67,8 @@ struct Entry {
     runs: u32,
     /// The steps of a grain in the last loop that was timed; 0 if none has had a whole grain.
     grain: usize,
-    /// The last loop that was timed has ended in its first grain, before its last step.
-    at_once: bool,
+    /// So many more loops may end in their first grain, as the last one that was timed did.
+    at_once: u32,
 }
 
 const NONE: Entry = Entry {
@@ -73,7 +76,7 @@ const NONE: Entry = Entry {
     short: 0,
     runs: 0,
     grain: 0,
-    at_once: false,
+    at_once: 0,
 };
 
 thread_local! {
@@ -112,7 +115,7 @@ impl Code {
         self.change(|entry| {
             entry.short = short;
             entry.runs = RUNS - 1;
-            entry.at_once = false;
+            entry.at_once = 0;
         });
     }
 
@@ -129,19 +132,26 @@ impl Code {
     pub(crate) fn had_grains_of(self, steps: usize) {
         self.change(|entry| {
             entry.grain = steps;
-            entry.at_once = false;
+            entry.at_once = 0;
         });
     }
 
-    /// Notes that no more items were wanted before the first grain was over.
-    pub(crate) fn ended_at_once(self) {
-        self.change(|entry| entry.at_once = true);
+    /// Notes that no more items were wanted before the first grain was over, after so long.
+    pub(crate) fn ended_at_once(self, ns: u64) {
+        self.change(|entry| entry.at_once = if ns < SHORT_NS { RUNS - 1 } else { 0 });
     }
 
-    /// Whether the last loop has ended so.
-    pub(crate) fn may_end_at_once(self) -> bool {
-        let entry = self.with(Cell::get);
-        entry.code == self && entry.at_once
+    /// Whether a loop of so many steps may end so; counts those that may.
+    pub(crate) fn may_end_at_once(self, steps: usize) -> bool {
+        self.with(|cell| {
+            let entry = cell.get();
+            let may = entry.code == self && entry.at_once > 0 && steps >= FIRST_OF_LOOP;
+            if may {
+                let at_once = entry.at_once - 1;
+                cell.set(Entry { at_once, ..entry });
+            }
+            may
+        })
     }
 
     /// The steps with which a loop of so many begins, if it is timed: at least one.
@@ -234,18 +244,24 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_may_end_at_once_if_the_last_one_did() {
+    fn a_loop_may_end_at_once_if_the_last_one_did_and_soon() {
         let (code, other) = (Code(0x9000), Code(0x9000 + (ENTRIES << 10)));
-        assert!(!code.may_end_at_once(), "nothing is known yet");
+        assert!(!code.may_end_at_once(100), "nothing is known yet");
         code.had_grains_of(4_000);
-        code.ended_at_once();
-        assert!(code.may_end_at_once() && !other.may_end_at_once());
+        code.ended_at_once(100);
+        assert!(!other.may_end_at_once(100));
+        assert!(!code.may_end_at_once(15), "one step is too much of it");
         assert_eq!(code.first_grain(1 << 20), 1_000, "a grain is one still");
+        let untimed = (0..1000).take_while(|_| code.may_end_at_once(100));
+        assert_eq!(untimed.count(), RUNS as usize - 1);
+        code.ended_at_once(SHORT_NS);
+        assert!(!code.may_end_at_once(100));
+        code.ended_at_once(100);
         code.had_grains_of(4_000);
-        assert!(!code.may_end_at_once());
-        code.ended_at_once();
+        assert!(!code.may_end_at_once(100));
+        code.ended_at_once(100);
         code.lasted(100, 100);
-        assert!(!code.may_end_at_once());
+        assert!(!code.may_end_at_once(100));
     }
 
     #[test]

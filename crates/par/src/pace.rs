@@ -63,7 +63,8 @@ struct Timed {
     grain: Grain,
     /// True if a whole grain has been timed.
     is_settled: bool,
-    clock: Clock,
+    /// None before the first look, if the loop may end before that.
+    clock: Option<Clock>,
     /// The time of the last look.
     then_ns: u64,
     /// The loop's steps, if this part is all of it; its time is noted if no thief helps.
@@ -123,9 +124,13 @@ impl<'a> Pace<'a> {
             (None, Length::Short) if steps <= policy.max_len => short(first(FIRST)),
             (None, _) => {
                 let whole = (steps != UNKNOWN).then_some(steps);
-                let first = whole.map_or(1, |steps| code.first_grain(steps));
-                hungry &= !code.may_end_at_once();
-                Manner::Timed(Timed::new(code, Grain::of(first), whole))
+                let first = Grain::of(whole.map_or(1, |steps| code.first_grain(steps)));
+                Manner::Timed(if whole.is_some_and(|steps| code.may_end_at_once(steps)) {
+                    hungry = false;
+                    Timed::with_clock(None, code, first, None)
+                } else {
+                    Timed::new(code, first, whole)
+                })
             }
         };
         Self {
@@ -216,7 +221,7 @@ impl<'a> Pace<'a> {
                 // No noticeable time has passed since then, unless it has waited for a thief.
                 timed.then_ns = if is_stolen {
                     timed.whole = None;
-                    timed.clock.elapsed_ns()
+                    timed.clock.map_or(0, |clock| clock.elapsed_ns())
                 } else {
                     below.then_ns
                 };
@@ -303,8 +308,8 @@ impl<'a> Pace<'a> {
     /// Notes when all steps of a loop had been run.
     fn note_the_time(&mut self) {
         if let Manner::Timed(timed) = &mut self.manner {
-            if timed.whole.is_some() {
-                timed.then_ns = timed.clock.elapsed_ns();
+            if let (Some(clock), Some(_)) = (timed.clock, timed.whole) {
+                timed.then_ns = clock.elapsed_ns();
             }
         }
     }
@@ -316,7 +321,11 @@ impl<'a> Pace<'a> {
         match &mut self.manner {
             Manner::Whole | Manner::Beforehand(_) => {}
             Manner::Timed(timed) => {
-                let now_ns = timed.clock.elapsed_ns();
+                let Some(clock) = timed.clock else {
+                    (timed.clock, timed.then_ns) = (Some(Clock::start()), 0);
+                    return;
+                };
+                let now_ns = clock.elapsed_ns();
                 let grain_ns = now_ns - timed.then_ns;
                 if others == Others::Fed && grain_ns >= SILENT_NS {
                     show_jobs();
@@ -362,8 +371,8 @@ impl<'a> Pace<'a> {
                 let mut grain = timed.grain;
                 grain.shorten();
                 timed.code.had_grains_of(grain.len());
-            } else if timed.whole.is_some() {
-                timed.code.ended_at_once();
+            } else if let (Some(clock), Some(_)) = (timed.clock, timed.whole) {
+                timed.code.ended_at_once(clock.elapsed_ns());
             }
         }
     }
@@ -371,11 +380,15 @@ impl<'a> Pace<'a> {
 
 impl Timed {
     fn new(code: Code, grain: Grain, whole: Option<usize>) -> Self {
+        Self::with_clock(Some(Clock::start()), code, grain, whole)
+    }
+
+    fn with_clock(clock: Option<Clock>, code: Code, grain: Grain, whole: Option<usize>) -> Self {
         Self {
             code,
             grain,
             is_settled: false,
-            clock: Clock::start(),
+            clock,
             then_ns: 0,
             whole,
         }
@@ -391,4 +404,28 @@ fn look_before(code: Code, steps: usize) -> (Others, Length) {
 /// Looks around between two grains: leaves a cancelled call, and says whether a worker is hungry.
 fn sees_hungry() -> bool {
     look_around() == Others::Hungry
+}
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+mod tests {
+    use heist_core::ThreadPoolBuilder;
+
+    use super::*;
+
+    #[test]
+    fn a_loop_that_may_end_at_once_offers_nothing_before_its_first_look() {
+        const STEPS: usize = 1600;
+        let pool = ThreadPoolBuilder::new().num_threads(2).build();
+        pool.expect("a pool").install(|| {
+            let code = Code(0xB000);
+            let begin = || Pace::new(SplitPolicy::default(), code, STEPS, None);
+            code.had_grains_of(STEPS);
+            assert_eq!(begin().next_grain(STEPS), (100, true));
+            code.ended_at_once(100);
+            let mut pace = begin();
+            assert_eq!(pace.next_grain(STEPS), (100, false));
+            pace.ran(100, true, false);
+            assert!(pace.next_grain(STEPS - 100).1);
+        });
+    }
 }

@@ -209,22 +209,3 @@ fn deterministic_folds_give_the_same_parts_each_time() {
         assert!(all.iter().all(|lens| *lens == all[0]));
     }
 }
-
-#[test]
-fn a_search_whose_last_one_ended_at_once_offers_nothing() {
-    let pool = ThreadPoolBuilder::new().num_threads(2).build();
-    let pool = pool.expect("a pool");
-    pool.install(|| {
-        for _ in 0..1000 {
-            let numbers = (0..100_000).into_par_iter();
-            assert!(numbers.any(|n| black_box(n) < 50_000));
-        }
-    });
-    let pushes: u64 = pool
-        .counters()
-        .workers()
-        .iter()
-        .map(|each| each.pushes)
-        .sum();
-    assert!(pushes < 100, "{pushes} offers");
-}
