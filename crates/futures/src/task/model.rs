@@ -2,76 +2,13 @@
 
 use std::future::{poll_fn, Future};
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use heist_sync::{thread, Mutex};
 
-use super::{task, Handle, Runnable};
-
-/// The runs that are queued.
-#[derive(Default)]
-struct Queue {
-    runnables: Mutex<Vec<Runnable<Arc<Queue>>>>,
-    steps: AtomicUsize,
-}
-
-impl Queue {
-    /// Runs one, if there is any.
-    fn run_one(&self) -> bool {
-        let runnable = self.take();
-        let is_there = runnable.map(Runnable::run).is_some();
-        self.step();
-        is_there
-    }
-
-    fn take(&self) -> Option<Runnable<Arc<Self>>> {
-        self.runnables.lock().pop()
-    }
-
-    /// Between two calls: makes loom try both orders of the calls around this on two threads. It
-    /// would miss some, since of the accesses to the word it compares the last ones only.
-    fn step(&self) {
-        self.steps.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn run_all(&self) {
-        while self.run_one() {}
-    }
-}
-
-fn spawn<F>(queue: &Arc<Queue>, future: F) -> Handle<F::Output, Arc<Queue>>
-where
-    F: Future + Send + 'static,
-    F::Output: Send,
-{
-    let schedule = |runnable: Runnable<Arc<Queue>>, _| {
-        let queue = Arc::clone(runnable.meta());
-        queue.runnables.lock().push(runnable);
-    };
-    let (runnable, handle) = task(Arc::clone(queue), future, schedule);
-    runnable.schedule();
-    handle
-}
-
-/// How often it was woken.
-struct Count(AtomicUsize);
-
-impl Wake for Count {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-impl Count {
-    fn new() -> Arc<Self> {
-        Arc::new(Self(AtomicUsize::new(0)))
-    }
-
-    fn get(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
-    }
-}
+use super::queue::{spawn, Count, Queue};
+use super::Handle;
 
 fn poll<T>(handle: &mut Handle<T, Arc<Queue>>, count: &Arc<Count>) -> Poll<Option<T>> {
     let waker = Waker::from(Arc::clone(count));
@@ -109,11 +46,6 @@ fn run_on_a_thread(queue: &Arc<Queue>) -> thread::JoinHandle<bool> {
     thread::spawn(move || queue.run_one())
 }
 
-/// All tasks are freed: each holds a share of the queue.
-fn is_empty(queue: &Arc<Queue>) -> bool {
-    Arc::strong_count(queue) == 1
-}
-
 #[test]
 fn whoever_awaits_is_woken_or_finds_the_output() {
     loom::model(|| {
@@ -136,7 +68,7 @@ fn whoever_awaits_is_woken_or_finds_the_output() {
             "it is taken once"
         );
         drop(handle);
-        assert!(is_empty(&queue));
+        assert!(queue.is_unused());
         assert_eq!(Arc::strong_count(&count), 1);
     });
 }
@@ -160,7 +92,7 @@ fn of_two_wakers_the_last_is_woken() {
             }
         }
         drop(handle);
-        assert!(is_empty(&queue));
+        assert!(queue.is_unused());
         assert_eq!(
             (Arc::strong_count(&before), Arc::strong_count(&after)),
             (1, 1)
@@ -188,7 +120,7 @@ fn a_task_that_is_dropped_while_queued_tells_whoever_awaits() {
         }
         assert_eq!(poll(&mut handle, &count), Poll::Ready(None));
         drop(handle);
-        assert!(is_empty(&queue));
+        assert!(queue.is_unused());
     });
 }
 
@@ -209,6 +141,7 @@ fn a_poll_sees_what_was_done_before_each_wake_up() {
             let waker = wakers.lock().pop().expect("two were left");
             let (queue, done) = (Arc::clone(&queue), Arc::clone(&done));
             move || {
+                waker.wake_by_ref();
                 done[0].store(1, Ordering::Relaxed);
                 waker.wake();
                 queue.step();
@@ -223,11 +156,11 @@ fn a_poll_sees_what_was_done_before_each_wake_up() {
         queue.run_all();
         assert!(handle.is_done(), "a wake-up was lost");
         drop((waker, handle));
-        assert!(is_empty(&queue));
+        assert!(queue.is_unused());
     });
 }
 
-/// The handle, the last waker and the run leave at once: whoever is last drops the future, in a run.
+/// The handle, the last waker and the run leave at once. A run drops the future.
 #[test]
 fn a_task_that_nobody_can_wake_is_dropped_once() {
     loom::model(|| {
@@ -246,7 +179,7 @@ fn a_task_that_nobody_can_wake_is_dropped_once() {
         drop(handle);
         waker.join().unwrap();
         queue.run_all();
-        assert!(is_empty(&queue));
+        assert!(queue.is_unused());
         assert_eq!(Arc::strong_count(&kept), 1);
     });
 }
@@ -269,7 +202,7 @@ fn the_last_waker_and_the_handle_leave_a_task_that_waits() {
         drop(handle);
         waker.join().unwrap();
         assert!(queue.run_one(), "the future is dropped by a run");
-        assert!(is_empty(&queue));
+        assert!(queue.is_unused());
         assert_eq!(Arc::strong_count(&kept), 1);
     });
 }
@@ -291,7 +224,7 @@ fn the_last_waker_and_the_handle_leave_a_task_that_is_done() {
         queue.step();
         drop(handle);
         waker.join().unwrap();
-        assert!(is_empty(&queue));
+        assert!(queue.is_unused());
     });
 }
 
@@ -310,7 +243,7 @@ fn a_stopped_task_ends() {
         // Too late for a future, but the memory is there.
         wakers.lock().drain(..).for_each(Waker::wake);
         assert!(!queue.run_one());
-        assert!(is_empty(&queue));
+        assert!(queue.is_unused());
     });
 }
 
@@ -337,7 +270,7 @@ fn a_task_is_stopped_while_it_is_woken_and_run() {
         queue.run_all();
         assert_eq!(Arc::strong_count(&kept), 1, "the future was not dropped");
         drop(waker);
-        assert!(is_empty(&queue));
+        assert!(queue.is_unused());
     });
 }
 
@@ -358,7 +291,7 @@ fn a_handle_leaves_a_lost_task() {
         runs.join().unwrap();
         queue.run_all();
         assert_eq!(Arc::strong_count(&kept), 1, "the future was not dropped");
-        assert!(is_empty(&queue));
+        assert!(queue.is_unused());
     });
 }
 
@@ -375,7 +308,7 @@ fn a_handle_leaves_while_the_future_ends() {
         queue.step();
         drop(handle);
         runs.join().unwrap();
-        assert!(is_empty(&queue));
+        assert!(queue.is_unused());
         assert_eq!(Arc::strong_count(&kept), 1);
     });
 }

@@ -2,23 +2,28 @@
 //!
 //! | bits | meaning |
 //! |---|---|
-//! | `QUEUED` | its run is queued, or will be when the present poll has ended |
-//! | `RUNNING` | its run is under way: it polls the future, or drops it |
+//! | `RUN` | it has a run: queued, or under way |
+//! | `WOKEN` | it was woken while it had one |
 //! | `DONE` | the future has ended or was dropped; final |
 //! | `STOPPED` | the future is not to be polled again |
 //! | `HANDLE` | the handle is there |
 //! | `AWAITED` | there is a waker of whoever awaits the handle |
 //! | the rest | how many references there are beside the handle: wakers, and one for the run |
 //!
-//! The *run* is whoever has taken the task from a queue, or will; there is at most one. Who may
-//! touch what:
+//! The *run* is whoever has taken the task from a queue, or will; there is at most one. These may
+//! touch what is in the task:
 //!
-//! - T1. The future, the output, and where a poll has ended: the run, until `DONE`; then the handle.
+//! - T1. The future, the output, and where a poll has ended: the run, until `DONE`; then the
+//!   handle.
 //! - T2. The waker of whoever awaits: the handle, as long as neither `AWAITED` nor `DONE` is set;
 //!   with both, the run that has set `DONE`.
 //! - T3. The last one, beside whom there is neither handle nor reference: all of it, and it frees
-//!   the task. Nobody else can change the word then, so the last one may do that by a plain store.
+//!   the task. No other thread can change the word then, so that may be done by a plain store.
 //!   Every other change is a read-modify-write.
+//!
+//! A wake-up that comes before the poll has begun need not lead to another one, so the run takes
+//! `WOKEN` back when it begins, if it sees it. It may miss one that comes just then; the future is
+//! polled once more for that.
 //!
 //! Each of them sees what those before it did: whoever gives something up changes the word with
 //! release, and whoever comes to have it has read that, or a later change, with acquire.
@@ -26,8 +31,8 @@
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use heist_sync::fault;
 
-const QUEUED: usize = 1;
-const RUNNING: usize = 1 << 1;
+const RUN: usize = 1;
+const WOKEN: usize = 1 << 1;
 const DONE: usize = 1 << 2;
 const STOPPED: usize = 1 << 3;
 const HANDLE: usize = 1 << 4;
@@ -36,7 +41,7 @@ const AWAITED: usize = 1 << 5;
 const ONE: usize = 1 << 6;
 /// All references.
 const REFERENCES: usize = !(ONE - 1);
-/// Whoever keeps the task from being freed.
+/// All that keeps the task from being freed.
 const LEFT: usize = REFERENCES | HANDLE;
 
 #[derive(Debug)]
@@ -63,7 +68,7 @@ pub(super) enum Pending {
     Again,
     /// The future is to be dropped by the run, which is still under way.
     Stopped,
-    /// Nobody is left who could wake it: the task is to be freed.
+    /// There is no waker and no handle left: the task is to be freed.
     Lost,
 }
 
@@ -71,7 +76,7 @@ pub(super) enum Pending {
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// Nobody will take the output: it is to be dropped first.
+    /// There is no handle to take the output: that is to be dropped first.
     Unwanted,
     /// The reference of the run is gone.
     Left,
@@ -101,28 +106,27 @@ pub(super) enum Leave {
 }
 
 impl State {
-    /// The word of a task with a handle and a queued run.
+    /// The word of a task with a handle and a run.
     pub(super) fn new() -> Self {
-        Self(AtomicUsize::new(QUEUED | HANDLE | ONE))
+        Self(AtomicUsize::new(RUN | HANDLE | ONE))
     }
 
     /// Begins the run. True if it polls the future, false if it drops it.
     #[inline]
     pub(super) fn begin(&self) -> bool {
-        // Acquire: pairs with the releases of those who have left. By T3 nobody else changes it.
-        let order = fault::ordering("task.begin.alone", Ordering::Acquire);
-        if self.0.load(order) == QUEUED | ONE {
-            self.0.store(RUNNING | ONE, Ordering::Relaxed);
-            return true;
-        }
-        // Acquire: pairs with the release of each wake-up, also of those that found it queued.
-        let order = fault::ordering("task.begin", Ordering::Acquire);
-        let word = self.0.fetch_add(RUNNING - QUEUED, order);
+        // Acquire: pairs with the release in `pending`, and with those in `wake`.
+        let look = fault::ordering("task.begin.look", Ordering::Acquire);
+        let mut word = self.0.load(look);
         debug_assert_eq!(
-            word & (QUEUED | RUNNING | DONE),
-            QUEUED,
-            "a run begins once"
+            word & (RUN | DONE),
+            RUN,
+            "it is the run of a task that goes on"
         );
+        if word & WOKEN != 0 {
+            // Acquire: pairs with the releases in `wake`.
+            let order = fault::ordering("task.begin", Ordering::Acquire);
+            word = self.0.fetch_sub(WOKEN, order);
+        }
         word & STOPPED == 0
     }
 
@@ -135,16 +139,17 @@ impl State {
         let order = fault::ordering("task.pending", Ordering::Release);
         let mut word = self.0.load(look);
         loop {
-            if word & LEFT == ONE && word & QUEUED == 0 {
-                return Pending::Lost;
-            }
             if word & STOPPED != 0 {
                 return Pending::Stopped;
             }
-            let is_again = word & QUEUED != 0;
-            let next = word - RUNNING - if is_again { 0 } else { ONE };
+            if word & WOKEN != 0 {
+                return Pending::Again;
+            }
+            if word & LEFT == ONE {
+                return Pending::Lost;
+            }
+            let next = word - RUN - ONE;
             match self.0.compare_exchange_weak(word, next, order, look) {
-                Ok(_) if is_again => return Pending::Again,
                 Ok(_) => return Pending::Waits,
                 Err(now) => word = now,
             }
@@ -157,7 +162,7 @@ impl State {
         self.0.load(Ordering::Relaxed) & HANDLE != 0
     }
 
-    /// Ends the run, whose future is gone. Nobody wants its output if there is one and no handle.
+    /// Ends the run, whose future is gone. `has_output` says that there is one to drop.
     #[inline]
     pub(super) fn end(&self, has_output: bool) -> End {
         // Acquire: pairs with the release of the handle that has put a waker there, and for the
@@ -176,7 +181,7 @@ impl State {
                 return End::Unwanted;
             }
             let is_awaited = word & AWAITED != 0;
-            let left = (word | DONE) & !(RUNNING | QUEUED);
+            let left = (word | DONE) & !(RUN | WOKEN);
             let next = left - if is_awaited { 0 } else { ONE };
             match self.0.compare_exchange_weak(word, next, order, look) {
                 Ok(_) if is_awaited => return End::Awaited,
@@ -189,8 +194,8 @@ impl State {
     /// A waker wakes the task, and leaves if it is `spent`.
     #[inline]
     pub(super) fn wake(&self, is_spent: bool) -> Duty {
-        // Release: what was done before the wake-up, also of a task that is queued already. Pairs
-        // with the acquire in `begin`.
+        // Release: what was done before the wake-up, also of a task that was woken before. Pairs
+        // with the acquires in `begin`.
         let order = fault::ordering("task.wake", Ordering::Release);
         let spent = if is_spent { ONE } else { 0 };
         let mut word = self.0.load(Ordering::Relaxed);
@@ -202,9 +207,12 @@ impl State {
                     Duty::Nothing
                 };
             }
-            let is_idle = word & (QUEUED | RUNNING) == 0;
-            let run = if is_idle { ONE } else { 0 };
-            let next = (word | QUEUED) + run - spent;
+            let is_idle = word & RUN == 0;
+            let woken = match is_idle {
+                true => (word | RUN) + ONE,
+                false => word | WOKEN,
+            };
+            let next = woken - spent;
             match self
                 .0
                 .compare_exchange_weak(word, next, order, Ordering::Relaxed)
@@ -230,8 +238,8 @@ impl State {
     /// A waker leaves, or a run that has seen `DONE`.
     #[inline]
     pub(super) fn leave(&self) -> Duty {
-        // Release: pairs with the acquire of the last one, here and elsewhere. Acquire: for the last
-        // one.
+        // Release: pairs with the acquires of the last one, here and elsewhere. Acquire: for the
+        // last one.
         let order = fault::ordering("task.leave", Ordering::AcqRel);
         let word = self.0.fetch_sub(ONE, order);
         if word & LEFT != ONE {
@@ -240,8 +248,8 @@ impl State {
         if word & DONE != 0 {
             return Duty::Free;
         }
-        // Nobody can wake it any more. By T3 a store will do.
-        self.0.store(QUEUED | STOPPED | ONE, Ordering::Relaxed);
+        // It cannot be woken any more. By T3 a store will do.
+        self.0.store(RUN | STOPPED | ONE, Ordering::Relaxed);
         Duty::Queue
     }
 
@@ -312,12 +320,12 @@ impl State {
             if word & AWAITED != 0 {
                 return Leave::Awaited;
             }
-            let is_idle = word & (QUEUED | RUNNING) == 0;
+            let is_idle = word & RUN == 0;
             let is_over = stops || word & REFERENCES == 0;
             let stopped = if is_over { STOPPED } else { 0 };
             let mut next = (word & !HANDLE) | stopped;
             if is_idle && is_over {
-                next = (next | QUEUED) + ONE;
+                next = (next | RUN) + ONE;
             }
             match self
                 .0
