@@ -11,6 +11,7 @@
 )]
 
 mod handle;
+mod head;
 #[cfg(all(test, heist_loom))]
 mod model;
 mod outcome;
@@ -35,6 +36,7 @@ use heist_sync::thread;
 
 use crate::polling::polling;
 pub(crate) use handle::Handle;
+use head::{Head, Vtable};
 pub(crate) use outcome::Outcome;
 use state::{Duty, End, Pending, State};
 use waker::{held_back, raw_waker};
@@ -73,39 +75,11 @@ struct Task<F: Future, S, M: 'static> {
     stage: UnsafeCell<Stage<F>>,
 }
 
-/// The part that is known without the type of the future.
-struct Head<M: 'static> {
-    state: State,
-    vtable: &'static Vtable<M>,
-    /// The waker of whoever awaits the task, if there is one by T2.
-    awaiter: UnsafeCell<MaybeUninit<Waker>>,
-    meta: M,
-}
-
 enum Stage<F: Future> {
     Future(F),
     Output(Outcome<F::Output>),
     /// Dropped, or taken.
     Gone,
-}
-
-/// The functions of a task.
-///
-/// # Safety
-///
-/// 1. Each is called with a task of its type that is not freed.
-struct Vtable<M: 'static> {
-    /// 2. The caller is the run, which has not begun, and gives up its reference.
-    run: unsafe fn(NonNull<Head<M>>) -> bool,
-    /// 2. As for `run`.
-    cancel: unsafe fn(NonNull<Head<M>>),
-    /// 2. As for `run`.
-    schedule: unsafe fn(NonNull<Head<M>>, bool),
-    /// 2. The task is done, and the caller is the handle. 3. There is room for an `Option` of the
-    ///    outcome at that place.
-    take: unsafe fn(NonNull<Head<M>>, NonNull<()>),
-    /// 2. The caller is the last one.
-    free: unsafe fn(NonNull<Head<M>>),
 }
 
 impl<F, S, M> Task<F, S, M>

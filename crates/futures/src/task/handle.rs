@@ -6,9 +6,10 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 
+use super::head::Head;
+use super::outcome::Outcome;
 use super::state::{Duty, Leave, Seen};
 use super::waker::held_back;
-use super::{Head, Outcome};
 
 /// The handle of a task. Dropped, it lets the task go on.
 pub(crate) struct Handle<T, M: Send + Sync + 'static> {

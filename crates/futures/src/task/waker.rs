@@ -6,8 +6,8 @@ use std::task::{RawWaker, RawWakerVTable};
 
 use heist_core::hosting;
 
+use super::head::Head;
 use super::state::Duty;
-use super::Head;
 
 /// The waker of a task, with a reference.
 pub(super) fn raw_waker<M: Send + Sync + 'static>(head: NonNull<Head<M>>) -> RawWaker {
