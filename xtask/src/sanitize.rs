@@ -37,7 +37,7 @@ enum Sanitizer {
     Thread,
 }
 
-const PACKAGES: [&str; 3] = ["heist-deque", "heist-core", "heist-par"];
+const PACKAGES: [&str; 4] = ["heist-deque", "heist-core", "heist-futures", "heist-par"];
 /// The only target on which they are run.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
@@ -64,7 +64,7 @@ pub fn run(root: &Path, args: Args, out: &mut impl Write) -> anyhow::Result<bool
 /// As [`run`].
 pub fn add_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
     // It finds leaks as well. The iterators' other tests take minutes under it.
-    add_step(runner, Sanitizer::Address, &PACKAGES[..2], &[])?;
+    add_step(runner, Sanitizer::Address, &PACKAGES[..3], &[])?;
     let tests = [
         "--lib",
         "--test",
@@ -74,11 +74,11 @@ pub fn add_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
         "collect::",
         "bridge::",
     ];
-    add_step(runner, Sanitizer::Address, &PACKAGES[2..], &tests)?;
+    add_step(runner, Sanitizer::Address, &PACKAGES[3..], &tests)?;
     let tests = [
         "--lib", "--test", "stress", "--test", "callers", "--test", "oracle",
     ];
-    add_step(runner, Sanitizer::Thread, &PACKAGES[..2], &tests)
+    add_step(runner, Sanitizer::Thread, &PACKAGES[..3], &tests)
 }
 
 fn add_step<W: Write>(

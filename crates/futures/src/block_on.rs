@@ -60,7 +60,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     let waker = Waker::from(Arc::clone(&signal));
     let mut context = Context::from_waker(&waker);
     loop {
-        let poll = polling(&waker, || future.as_mut().poll(&mut context));
+        let poll = polling(|| future.as_mut().poll(&mut context));
         if let Poll::Ready(output) = poll {
             return output;
         }

@@ -1,24 +1,20 @@
 //! The handle of a spawned future.
 
-use std::any::Any;
 use std::fmt;
 use std::future::Future;
-use std::mem;
-use std::panic::{self, AssertUnwindSafe};
+use std::panic;
 use std::pin::Pin;
 use std::task::{ready, Context, Poll};
 
-use async_task::FallibleTask;
-use heist_core::hosting::{self, Host, Point};
+use heist_core::hosting::{self, Host};
 use heist_core::JoinError;
 #[cfg(doc)]
 use heist_core::ThreadPoolBuilder;
 use heist_sync::process::Generation;
-use heist_sync::thread;
 
 use crate::block_on::block_on;
 use crate::polling::{self, poll_budget};
-use crate::shield::shielded;
+use crate::task::{Handle, Outcome};
 
 /// A handle to the output of a spawned future, which it awaits: see
 /// [`spawn_future`](crate::spawn_future).
@@ -34,20 +30,16 @@ use crate::shield::shielded;
 /// In a child made by `fork`, polling the handle of one of the parent's futures panics, unless that
 /// has ended.
 ///
-/// # Cost
-///
-/// Where a handle is polled with another waker than that of a future of this crate, as in
-/// combinators of many futures and on other executors, each such poll allocates once.
 #[must_use = "dropping the handle lets the future run on, and loses its output"]
 pub struct FutureHandle<T> {
     /// `None` once it was aborted.
-    task: Option<FallibleTask<Outcome<T>, Host>>,
+    task: Option<Handle<T, Host>>,
     /// The process whose workers run the future.
     born: Generation,
 }
 
 impl<T> FutureHandle<T> {
-    pub(crate) fn new(task: FallibleTask<Outcome<T>, Host>) -> Self {
+    pub(crate) fn new(task: Handle<T, Host>) -> Self {
         let (task, born) = (Some(task), Generation::present());
         Self { task, born }
     }
@@ -85,7 +77,7 @@ impl<T> FutureHandle<T> {
     /// ```
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.task.as_ref().is_none_or(FallibleTask::is_finished)
+        self.task.as_ref().is_none_or(Handle::is_done)
     }
 
     /// Stops the future: it is not polled again after a poll that is under way, and a worker drops
@@ -100,7 +92,9 @@ impl<T> FutureHandle<T> {
     /// assert!(matches!(block_on(handle), Err(JoinError::Cancelled)));
     /// ```
     pub fn abort(&mut self) {
-        self.task = None;
+        if let Some(task) = self.task.take() {
+            task.stop();
+        }
     }
 }
 
@@ -112,23 +106,15 @@ impl<T> Future for FutureHandle<T> {
         let Some(task) = self.task.as_mut() else {
             return Poll::Ready(Err(JoinError::Cancelled));
         };
-        if !task.is_finished() {
+        if !task.is_done() {
             hosting::demand_present(born);
         }
         ready!(poll_budget(cx));
-        let Poll::Ready(outcome) = shielded(cx, |cx| Pin::new(task).poll(cx)) else {
+        let Poll::Ready(outcome) = task.poll(cx) else {
             polling::give_back();
             return Poll::Pending;
         };
         Poll::Ready(outcome.map_or(Err(JoinError::Cancelled), Outcome::claim))
-    }
-}
-
-impl<T> Drop for FutureHandle<T> {
-    fn drop(&mut self) {
-        if let Some(task) = self.task.take() {
-            task.detach();
-        }
     }
 }
 
@@ -137,71 +123,5 @@ impl<T> fmt::Debug for FutureHandle<T> {
         f.debug_struct("FutureHandle")
             .field("is_finished", &self.is_finished())
             .finish()
-    }
-}
-
-/// How a future ended, until somebody claims it, and where: whoever claims it comes behind that.
-pub(crate) struct Outcome<T> {
-    end: End<T>,
-    point: Point,
-}
-
-enum End<T> {
-    Ready(Output<T>),
-    Panicked(Unclaimed),
-}
-
-/// An output until it is taken. A panic of its drop is held back.
-struct Output<T>(Option<T>);
-
-impl<T> Drop for Output<T> {
-    fn drop(&mut self) {
-        let output = self.0.take();
-        if !mem::needs_drop::<T>() {
-            return;
-        }
-        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| drop(output))) {
-            hosting::handle_stray_panic(payload);
-        }
-    }
-}
-
-impl<T> Outcome<T> {
-    /// The outcome of a poll on a worker.
-    pub(crate) fn new(result: thread::Result<T>) -> Self {
-        let end = match result {
-            Ok(output) => End::Ready(Output(Some(output))),
-            Err(payload) => End::Panicked(Unclaimed {
-                host: Host::current(),
-                payload: Some(payload),
-            }),
-        };
-        let point = Point::here();
-        Self { end, point }
-    }
-
-    fn claim(self) -> Result<T, JoinError> {
-        self.point.pass();
-        match self.end {
-            End::Ready(mut output) => Ok(output.0.take().expect("it is taken once")),
-            End::Panicked(mut panic) => {
-                let payload = panic.payload.take().expect("it is claimed once");
-                Err(JoinError::Panicked(payload.into()))
-            }
-        }
-    }
-}
-
-/// A panic, which the pool's handler gets unless somebody claims it.
-struct Unclaimed {
-    host: Host,
-    payload: Option<Box<dyn Any + Send>>,
-}
-
-impl Drop for Unclaimed {
-    fn drop(&mut self) {
-        if let Some(payload) = self.payload.take() {
-            self.host.handle_panic(payload);
-        }
     }
 }

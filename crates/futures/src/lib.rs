@@ -28,7 +28,7 @@
 //! });
 //! assert_eq!(block_on(sum).unwrap(), 3);
 //! ```
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod block_on;
 mod handle;
@@ -37,9 +37,9 @@ mod in_pool;
 pub mod io;
 mod local;
 mod polling;
-mod shield;
 mod spawn;
 mod stream;
+mod task;
 mod yielding;
 
 pub use block_on::block_on;

@@ -14,7 +14,6 @@ use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use async_task::{Builder, Runnable};
 use heist_core::hosting::{self, Host};
 #[cfg(doc)]
 use heist_core::Callers;
@@ -22,7 +21,7 @@ use heist_sync::thread::{self, ThreadId};
 use heist_sync::thread_local;
 
 use crate::handle::FutureHandle;
-use crate::spawn::caught;
+use crate::task::{task, Runnable};
 
 /// As [`SpawnFuture::spawn_local_on`](crate::SpawnFuture::spawn_local_on), in the pool of the
 /// calling worker, or else in the global pool.
@@ -114,16 +113,15 @@ where
     F: Future + 'static,
     F::Output: Send,
 {
-    let schedule = move |runnable: Runnable<Host>| {
-        let host = runnable.metadata().clone();
+    let schedule = move |runnable: Runnable<Host>, _| {
+        let host = runnable.meta().clone();
         host.mail::<F>(worker, move || {
             runnable.run();
         });
     };
-    let builder = Builder::new().metadata(host);
-    let (runnable, task) = builder.spawn(|_| caught(local), schedule);
+    let (runnable, handle) = task(host, local, schedule);
     runnable.schedule();
-    FutureHandle::new(task.fallible())
+    FutureHandle::new(handle)
 }
 
 /// Stands for a future that lies on a worker's thread.
@@ -219,7 +217,8 @@ thread_local! {
 fn keep(entry: Entry) -> Key {
     hosting::at_end(drop_all);
     let thread = thread::current().id();
-    TABLE.with_borrow_mut(|table| {
+    TABLE.with(|table| {
+        let table = &mut *table.borrow_mut();
         let index = table.free.pop().unwrap_or(table.entries.len());
         if index == table.entries.len() {
             table.entries.push(None);
@@ -255,7 +254,8 @@ fn take(key: &Key) -> Option<Entry> {
 fn drop_all() {
     let mut first_panic = None;
     loop {
-        let entries = TABLE.with_borrow_mut(|table| {
+        let entries = TABLE.with(|table| {
+            let table = &mut *table.borrow_mut();
             table.pools += 1;
             table.free.clear();
             mem::take(&mut table.entries)

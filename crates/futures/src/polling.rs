@@ -1,12 +1,11 @@
-//! The poll in which a thread is: its waker, its budget, and the place of what it spawns.
+//! The poll in which a thread is: its budget, and the place of what it spawns.
 //!
 //! The budget says how often leaves may be ready before the future lets others have their turn. A
 //! future whose leaves are always ready, a channel that is never empty say, would keep its worker
 //! for ever. The idea is tokio's cooperative budget (2020), as is the number.
 
 use std::cell::Cell;
-use std::ptr;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use heist_core::hosting::Order;
 
@@ -16,9 +15,9 @@ const BUDGET: u32 = 128;
 /// A poll of this crate's.
 #[derive(Clone, Copy)]
 struct Present {
-    /// The waker that it gives the future; null outside. The beginnings of another executor's polls
-    /// are unknown, so there a used-up budget is renewed at once.
-    waker: *const Waker,
+    /// False outside. The beginnings of another executor's polls are unknown, so there a used-up
+    /// budget is renewed at once.
+    is_ours: bool,
     /// How often leaves may still be ready.
     budget: u32,
     /// The order of the futures that it spawns, from the first of them on.
@@ -26,26 +25,22 @@ struct Present {
 }
 
 impl Present {
-    const fn new(waker: *const Waker) -> Self {
+    const fn new(is_ours: bool) -> Self {
         Self {
-            waker,
+            is_ours,
             budget: BUDGET,
             spawns: None,
         }
     }
-
-    fn is_outside(self) -> bool {
-        self.waker.is_null()
-    }
 }
 
 thread_local! {
-    static PRESENT: Cell<Present> = const { Cell::new(Present::new(ptr::null())) }
+    static PRESENT: Cell<Present> = const { Cell::new(Present::new(false)) }
 }
 
-/// Calls `poll`, which polls a future from the top, with this waker and a budget of its own.
+/// Calls `poll`, which polls a future from the top, with a budget of its own.
 #[inline]
-pub(crate) fn polling<R>(waker: &Waker, poll: impl FnOnce() -> R) -> R {
+pub(crate) fn polling<R>(poll: impl FnOnce() -> R) -> R {
     struct Before(Present);
     impl Drop for Before {
         #[inline]
@@ -54,14 +49,8 @@ pub(crate) fn polling<R>(waker: &Waker, poll: impl FnOnce() -> R) -> R {
         }
     }
     // A job that runs inside a poll may poll another future.
-    let _before = Before(PRESENT.with(|present| present.replace(Present::new(waker))));
+    let _before = Before(PRESENT.with(|present| present.replace(Present::new(true))));
     poll()
-}
-
-/// True if this is the waker of the present poll.
-#[inline]
-pub(crate) fn is_present(waker: &Waker) -> bool {
-    ptr::eq(waker, PRESENT.with(Cell::get).waker)
 }
 
 /// Charges the budget of the present poll, for a leaf that may be ready again and again. After 128
@@ -93,7 +82,7 @@ pub fn poll_budget(cx: &mut Context<'_>) -> Poll<()> {
         let is_left = poll.budget > 0;
         poll.budget = match is_left {
             true => poll.budget - 1,
-            false if poll.is_outside() => BUDGET,
+            false if !poll.is_ours => BUDGET,
             false => 0,
         };
         present.set(poll);
@@ -115,7 +104,7 @@ pub(crate) fn order_of_spawn(charge: impl FnOnce() -> Order) -> Order {
             return order;
         }
         let order = charge();
-        if !poll.is_outside() {
+        if poll.is_ours {
             poll.spawns = Some(order);
             present.set(poll);
         }

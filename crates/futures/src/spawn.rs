@@ -3,21 +3,16 @@
 use std::cell::Cell;
 use std::future::Future;
 use std::marker::PhantomData;
-use std::mem;
-use std::panic::{self, AssertUnwindSafe};
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
-use async_task::{Builder, Runnable, ScheduleInfo, WithInfo};
-use heist_core::hosting::{self, Host, Hosted, Order, Point};
+use heist_core::hosting::{Host, Hosted, Order};
 #[cfg(doc)]
 use heist_core::{
     spawn, with_cancellation, with_propagation, JoinError, Once, ThreadPoolBuilder, Waiting,
 };
-use pin_project_lite::pin_project;
 
-use crate::handle::{FutureHandle, Outcome};
-use crate::polling::{order_of_spawn, polling};
+use crate::handle::FutureHandle;
+use crate::polling::order_of_spawn;
+use crate::task::{task, Runnable};
 
 /// Runs a future in the pool of the calling worker, or else in the global pool, and returns a
 /// handle to its output, which is a future too.
@@ -81,19 +76,17 @@ where
     F::Output: Send,
 {
     host.demand_workers();
-    // The closure captures nothing, so the task need not be kept alive while it is called.
-    let wake = |runnable: Runnable<Host>, info: ScheduleInfo| {
-        let order = match info.woken_while_running {
+    let schedule = |runnable: Runnable<Host>, is_again| {
+        let order = match is_again {
             true => Order::Again,
             false => order(WAKE),
         };
         Host::schedule(order, Scheduled::<F>::new(runnable));
     };
-    let builder = Builder::new().metadata(host);
-    let (runnable, task) = builder.spawn(|_| caught(future), WithInfo(wake));
+    let (runnable, handle) = task(host, future, schedule);
     let order = order_of_spawn(|| order(SPAWN));
     Host::schedule(order, Scheduled::<F>::new(runnable));
-    FutureHandle::new(task.fallible())
+    FutureHandle::new(handle)
 }
 
 /// A future that is ready to be polled.
@@ -113,7 +106,7 @@ impl<F: 'static> Hosted for Scheduled<F> {
     type Origin = F;
 
     fn host(&self) -> &Host {
-        self.runnable.metadata()
+        self.runnable.meta()
     }
 
     fn run(self) -> bool {
@@ -143,57 +136,4 @@ fn order(cost: u32) -> Order {
             None => Order::InTurn,
         }
     })
-}
-
-/// The future, whose panics are held back.
-pub(crate) fn caught<F>(future: F) -> Caught<F> {
-    Caught {
-        future: Some(future),
-        before: Point::default(),
-    }
-}
-
-pin_project! {
-    /// A future whose panics are held back, those of its drop, too.
-    pub(crate) struct Caught<F> {
-        // `None` once it has ended.
-        #[pin]
-        future: Option<F>,
-        // Where its last poll has ended: the next one comes behind it, whoever wakes it.
-        before: Point,
-    }
-
-    impl<F> PinnedDrop for Caught<F> {
-        fn drop(this: Pin<&mut Self>) {
-            let drop = AssertUnwindSafe(|| this.project().future.set(None));
-            if let Err(payload) = panic::catch_unwind(drop) {
-                hosting::handle_stray_panic(payload);
-            }
-        }
-    }
-}
-
-impl<F: Future> Future for Caught<F> {
-    type Output = Outcome<F::Output>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let poll = AssertUnwindSafe(|| {
-            let this = self.project();
-            let mut place = this.future;
-            mem::take(this.before).pass();
-            let future = place.as_mut().as_pin_mut();
-            let future = future.expect("it has not ended");
-            let waker = cx.waker();
-            let poll = polling(waker, || future.poll(&mut Context::from_waker(waker)));
-            match poll.is_ready() {
-                true => place.set(None),
-                false => *this.before = Point::here(),
-            }
-            poll
-        });
-        match panic::catch_unwind(poll) {
-            Ok(poll) => poll.map(|output| Outcome::new(Ok(output))),
-            Err(payload) => Poll::Ready(Outcome::new(Err(payload))),
-        }
-    }
 }

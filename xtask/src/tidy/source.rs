@@ -44,11 +44,12 @@ const IMPURE: [&[&str]; 5] = [
 const CLOCKS: [&str; 2] = ["Instant", "SystemTime"];
 
 /// The crates that consist of protocols: each ordering has a name there.
-pub(crate) const NAMED: [&str; 4] = [
+pub(crate) const NAMED: [&str; 5] = [
     "crates/sync/src/",
     "crates/deque/src/",
     "crates/core/src/",
     "crates/par/src/",
+    "crates/futures/src/",
 ];
 /// The files that implement the names, whose own orderings need none.
 const NAMING: &str = "crates/sync/src/fault.rs";

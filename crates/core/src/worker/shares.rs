@@ -13,23 +13,50 @@ const MANY: usize = 32;
 
 impl Worker {
     /// Takes a share. False if the pool has ended.
+    #[inline]
     pub(crate) fn keep_pool(&self) -> bool {
         let stock = &self.local().thread.stock;
         match stock.get() {
-            Some(0) if self.pool().live.keep(MANY) => stock.set(Some(MANY - 1)),
-            Some(0) => return false,
-            Some(shares) => stock.set(Some(shares - 1)),
-            None => return self.pool().is_kept_alive(),
+            Some(shares @ 1..) => {
+                stock.set(Some(shares - 1));
+                true
+            }
+            _ => self.take_shares(),
         }
-        true
+    }
+
+    /// As `keep_pool`, if there is none in stock.
+    #[cold]
+    #[inline(never)]
+    fn take_shares(&self) -> bool {
+        let stock = &self.local().thread.stock;
+        if stock.get().is_none() {
+            return self.pool().is_kept_alive();
+        }
+        let is_kept = self.pool().live.keep(MANY);
+        if is_kept {
+            stock.set(Some(MANY - 1));
+        }
+        is_kept
     }
 
     /// Returns a share.
+    #[inline]
     pub(crate) fn release_pool(&self) {
         let stock = &self.local().thread.stock;
         match stock.get() {
-            None => self.pool().release(),
             Some(shares) if shares + 1 < 2 * MANY => stock.set(Some(shares + 1)),
+            _ => self.release_more(),
+        }
+    }
+
+    /// As `release_pool`, if the stock is full, or the worker has none.
+    #[cold]
+    #[inline(never)]
+    fn release_more(&self) {
+        let stock = &self.local().thread.stock;
+        match stock.get() {
+            None => self.pool().release(),
             Some(shares) => {
                 stock.set(Some(shares + 1 - MANY));
                 self.pool().release_shares(MANY);

@@ -1,0 +1,68 @@
+//! How a future ended, until somebody claims it.
+
+use std::any::Any;
+use std::mem;
+use std::panic::{self, AssertUnwindSafe};
+
+use heist_core::hosting::{self, Host};
+use heist_core::JoinError;
+use heist_sync::thread;
+
+/// The output of a future, or its panic.
+pub(crate) struct Outcome<T>(Result<Output<T>, Box<Unclaimed>>);
+
+/// An output until it is taken. A panic of its drop is held back.
+struct Output<T>(Option<T>);
+
+impl<T> Drop for Output<T> {
+    #[inline]
+    fn drop(&mut self) {
+        let output = self.0.take();
+        if !mem::needs_drop::<T>() {
+            return;
+        }
+        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| drop(output))) {
+            hosting::handle_stray_panic(payload);
+        }
+    }
+}
+
+impl<T> Outcome<T> {
+    /// The outcome of a poll on a worker.
+    #[inline]
+    pub(super) fn new(result: thread::Result<T>) -> Self {
+        let unclaimed = |payload| {
+            let (host, payload) = (Host::current(), Some(payload));
+            Box::new(Unclaimed { host, payload })
+        };
+        Self(match result {
+            Ok(output) => Ok(Output(Some(output))),
+            Err(payload) => Err(unclaimed(payload)),
+        })
+    }
+
+    #[inline]
+    pub(crate) fn claim(self) -> Result<T, JoinError> {
+        match self.0 {
+            Ok(mut output) => Ok(output.0.take().expect("it is taken once")),
+            Err(mut panic) => {
+                let payload = panic.payload.take().expect("it is claimed once");
+                Err(JoinError::Panicked(payload.into()))
+            }
+        }
+    }
+}
+
+/// A panic, which the pool's handler gets unless somebody claims it.
+struct Unclaimed {
+    host: Host,
+    payload: Option<Box<dyn Any + Send>>,
+}
+
+impl Drop for Unclaimed {
+    fn drop(&mut self) {
+        if let Some(payload) = self.payload.take() {
+            self.host.handle_panic(payload);
+        }
+    }
+}
