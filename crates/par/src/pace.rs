@@ -355,25 +355,27 @@ impl<'a> Pace<'a> {
     /// Notes that all steps have been run.
     #[inline]
     pub(crate) fn ended(&self) {
-        self.ended_early();
-        if let Manner::Timed(timed) = self.manner {
-            if let Some(steps) = timed.whole {
-                timed.code.lasted(steps, timed.then_ns);
-            }
+        let Manner::Timed(timed) = self.manner else {
+            return;
+        };
+        if timed.is_settled {
+            timed.note_the_grain();
+        }
+        if let Some(steps) = timed.whole {
+            timed.code.lasted(steps, timed.then_ns);
         }
     }
 
     /// Notes that no more items are wanted.
     #[inline]
     pub(crate) fn ended_early(&self) {
-        if let Manner::Timed(timed) = self.manner {
-            if timed.is_settled {
-                let mut grain = timed.grain;
-                grain.shorten();
-                timed.code.had_grains_of(grain.len());
-            } else if let (Some(clock), Some(_)) = (timed.clock, timed.whole) {
-                timed.code.ended_at_once(clock.elapsed_ns());
-            }
+        let Manner::Timed(timed) = self.manner else {
+            return;
+        };
+        if timed.is_settled {
+            timed.note_the_grain();
+        } else if let (Some(clock), Some(_)) = (timed.clock, timed.whole) {
+            timed.code.ended_at_once(clock.elapsed_ns());
         }
     }
 }
@@ -392,6 +394,12 @@ impl Timed {
             then_ns: 0,
             whole,
         }
+    }
+
+    /// For the next loop of this code.
+    fn note_the_grain(mut self) {
+        self.grain.shorten();
+        self.code.had_grains_of(self.grain.len());
     }
 }
 
