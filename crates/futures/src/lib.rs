@@ -11,7 +11,7 @@
 //! | [`poll_budget`] | leaves that could be ready for ever, and should let others have their turn |
 //!
 //! A future is polled by one worker at a time. When a worker wakes it, it goes to that worker's
-//! deque; if it yields, or the worker has woken three in a row, it goes behind all the worker's
+//! deque; if it yields, or the worker has woken ten in a row, it goes behind all the worker's
 //! jobs. In both places it can be stolen at once. Woken by a thread outside the pool, it waits as a
 //! job from outside does.
 //!
