@@ -21,7 +21,7 @@ use heist_sync::thread::{self, ThreadId};
 use heist_sync::thread_local;
 
 use crate::handle::FutureHandle;
-use crate::task::{task, Runnable};
+use crate::task::{held_back, task, Output, Runnable};
 
 /// As [`SpawnFuture::spawn_local_on`](crate::SpawnFuture::spawn_local_on), in the pool of the
 /// calling worker, or else in the global pool.
@@ -165,12 +165,22 @@ where
             State::Away => panic!("a future was polled again after it had ended"),
         };
         let future: &mut Pin<Box<F>> = entry.future.downcast_mut().expect("the key is its own");
-        let poll = future.as_mut().poll(cx);
-        if poll.is_pending() {
-            entry.waker.get_or_insert_with(|| cx.waker().clone());
-            self.state = State::Kept(keep(entry));
+        match panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+            Ok(Poll::Pending) => {
+                entry.waker.get_or_insert_with(|| cx.waker().clone());
+                self.state = State::Kept(keep(entry));
+                Poll::Pending
+            }
+            Ok(Poll::Ready(output)) => {
+                let output = Output::new(output);
+                drop(entry);
+                Poll::Ready(output.take())
+            }
+            Err(payload) => {
+                held_back(|| drop(entry));
+                panic::resume_unwind(payload)
+            }
         }
-        poll
     }
 }
 

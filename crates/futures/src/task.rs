@@ -30,16 +30,17 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 
-use heist_core::hosting::{self, Point};
+use heist_core::hosting::Point;
 use heist_sync::cell::UnsafeCell;
 use heist_sync::thread;
 
 use crate::polling::polling;
 pub(crate) use handle::Handle;
 use head::{Head, Vtable};
-pub(crate) use outcome::Outcome;
+pub(crate) use outcome::{Outcome, Output};
 use state::{Duty, End, Pending, State};
-use waker::{held_back, raw_waker};
+pub(crate) use waker::held_back;
+use waker::raw_waker;
 
 /// A task. `schedule` queues its runs; the flag says that it was woken in the poll that ends now.
 pub(crate) fn task<F, S, M>(meta: M, future: F, schedule: S) -> (Runnable<M>, Handle<F::Output, M>)
@@ -144,7 +145,7 @@ where
 
     /// Polls the future, and drops it if it has ended. The run is under way.
     #[inline]
-    fn poll(&self, cx: &mut Context<'_>) -> Poll<F::Output> {
+    fn poll(&self, cx: &mut Context<'_>) -> Poll<Output<F::Output>> {
         let poll = self.stage.with_mut(|stage| {
             // SAFETY: by T1 it is the run's.
             let Stage::Future(future) = (unsafe { &mut *stage }) else {
@@ -153,7 +154,8 @@ where
             // SAFETY: it stays where it is until it is dropped there.
             let future = unsafe { Pin::new_unchecked(future) };
             self.take_point().pass();
-            polling(|| future.poll(cx))
+            // Before the future is dropped, whose panic would meet one of the output.
+            polling(|| future.poll(cx)).map(Output::new)
         });
         match poll.is_ready() {
             true => self.put(Stage::Gone),
@@ -187,9 +189,7 @@ where
 
     /// Drops the future, and holds back its panic. By T1 the stage is the caller's.
     fn drop_future(&self) {
-        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| self.put(Stage::Gone))) {
-            hosting::handle_stray_panic(payload);
-        }
+        held_back(|| self.put(Stage::Gone));
     }
 
     /// # Safety
@@ -209,7 +209,7 @@ where
     ///
     /// 1. The run of this task is under way; it ends here, with its reference.
     #[inline]
-    unsafe fn end(this: NonNull<Self>, result: Option<thread::Result<F::Output>>) {
+    unsafe fn end(this: NonNull<Self>, result: Option<thread::Result<Output<F::Output>>>) {
         // SAFETY: by 1 the reference keeps it.
         let task = unsafe { this.as_ref() };
         let mut has_output = false;

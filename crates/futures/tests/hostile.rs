@@ -347,3 +347,62 @@ fn futures_that_are_all_suspended_go_on_when_a_job_that_comes_later_wakes_them()
         futures.into_iter().for_each(FutureHandle::join);
     }
 }
+
+/// A future whose destructor panics in any case, and so does that of its output.
+struct Doubly(Option<&'static str>, Arc<AtomicUsize>);
+
+impl Drop for Doubly {
+    fn drop(&mut self) {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        std::panic::panic_any("a destructor");
+    }
+}
+
+impl Future for Doubly {
+    type Output = Doubly;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Doubly> {
+        match self.0 {
+            Some(text) => std::panic::panic_any(text),
+            None => Poll::Ready(Doubly(None, Arc::clone(&self.1))),
+        }
+    }
+}
+
+#[test]
+fn panics_that_come_while_another_unwinds_are_held_back() {
+    type Spawn = fn(&ThreadPool, Doubly) -> FutureHandle<Doubly>;
+    let spawns: [Spawn; 2] = [
+        |pool, future| pool.spawn_future(future),
+        |pool, future| pool.spawn_local_on(0, || future),
+    ];
+    for spawn in spawns {
+        for (text, said) in [(None, "a destructor"), (Some("a poll"), "a poll")] {
+            let (say, heard) = mpsc::channel();
+            let handler = move |payload: Box<dyn std::any::Any + Send>| {
+                let text = *payload.downcast_ref::<&str>().expect("a text");
+                let _ = say.send(text);
+            };
+            let builder = ThreadPoolBuilder::new().num_threads(1);
+            let builder = builder.callers(heist_core::Callers::Move);
+            let pool = builder.panic_handler(handler).build().unwrap();
+            let drops = Arc::new(AtomicUsize::new(0));
+            match block_on(spawn(&pool, Doubly(text, Arc::clone(&drops)))) {
+                Err(JoinError::Panicked(payload)) => {
+                    let payload = payload.into_inner();
+                    assert_eq!(payload.downcast_ref::<&str>(), Some(&said));
+                }
+                _ => panic!("the future has panicked"),
+            }
+            assert_eq!(
+                heard.recv(),
+                Ok("a destructor"),
+                "the other panic is nobody's"
+            );
+            drop(pool);
+            let dropped = 1 + usize::from(text.is_none());
+            assert_eq!(drops.load(Ordering::Relaxed), dropped);
+            assert_eq!(heard.iter().count(), 0);
+        }
+    }
+}

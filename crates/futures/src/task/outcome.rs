@@ -2,17 +2,30 @@
 
 use std::any::Any;
 use std::mem;
-use std::panic::{self, AssertUnwindSafe};
 
-use heist_core::hosting::{self, Host};
+use heist_core::hosting::Host;
 use heist_core::JoinError;
 use heist_sync::thread;
+
+use super::waker::held_back;
 
 /// The output of a future, or its panic.
 pub(crate) struct Outcome<T>(Result<Output<T>, Box<Unclaimed>>);
 
 /// An output until it is taken. A panic of its drop is held back.
-struct Output<T>(Option<T>);
+pub(crate) struct Output<T>(Option<T>);
+
+impl<T> Output<T> {
+    #[inline]
+    pub(crate) fn new(output: T) -> Self {
+        Self(Some(output))
+    }
+
+    #[inline]
+    pub(crate) fn take(mut self) -> T {
+        self.0.take().expect("it is taken once")
+    }
+}
 
 impl<T> Drop for Output<T> {
     #[inline]
@@ -21,22 +34,20 @@ impl<T> Drop for Output<T> {
         if !mem::needs_drop::<T>() {
             return;
         }
-        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| drop(output))) {
-            hosting::handle_stray_panic(payload);
-        }
+        held_back(|| drop(output));
     }
 }
 
 impl<T> Outcome<T> {
     /// The outcome of a poll on a worker.
     #[inline]
-    pub(super) fn new(result: thread::Result<T>) -> Self {
+    pub(super) fn new(result: thread::Result<Output<T>>) -> Self {
         let unclaimed = |payload| {
             let (host, payload) = (Host::current(), Some(payload));
             Box::new(Unclaimed { host, payload })
         };
         Self(match result {
-            Ok(output) => Ok(Output(Some(output))),
+            Ok(output) => Ok(output),
             Err(payload) => Err(unclaimed(payload)),
         })
     }
@@ -44,7 +55,7 @@ impl<T> Outcome<T> {
     #[inline]
     pub(crate) fn claim(self) -> Result<T, JoinError> {
         match self.0 {
-            Ok(mut output) => Ok(output.0.take().expect("it is taken once")),
+            Ok(output) => Ok(output.take()),
             Err(mut panic) => {
                 let payload = panic.payload.take().expect("it is claimed once");
                 Err(JoinError::Panicked(payload.into()))

@@ -92,8 +92,8 @@ impl<M: Send + Sync + 'static> Head<M> {
     }
 }
 
-/// Calls `op` with a waker, whose panic goes to the handler of the pool on whose worker this is.
-pub(super) fn held_back(op: impl FnOnce()) {
+/// Calls `op`, whose panic goes to the handler of the pool on whose worker this is.
+pub(crate) fn held_back(op: impl FnOnce()) {
     if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(op)) {
         hosting::handle_stray_panic(payload);
     }
