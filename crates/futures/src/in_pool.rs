@@ -39,7 +39,8 @@ pub trait SpawnFuture {
     /// [callers move](Callers::Move). When the pool ends, each worker drops its local futures,
     /// before its exit handler, and their handles say [`Cancelled`](JoinError::Cancelled); a thread
     /// of [`use_current_thread`](ThreadPoolBuilder::use_current_thread) drops them when the thread
-    /// ends.
+    /// ends. Until then a local future is kept that is pending with neither a waker nor a handle
+    /// left; [abort](FutureHandle::abort) those that nobody will wake.
     ///
     /// A worker polls its local futures in the order in which they were woken, after its own jobs,
     /// and also in the middle of a job that waits for something else.
