@@ -14,14 +14,14 @@ use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use heist_core::hosting::{self, Host};
+use heist_core::hosting::{self, held_back, Host};
 #[cfg(doc)]
 use heist_core::Callers;
 use heist_sync::thread::{self, ThreadId};
 use heist_sync::thread_local;
 
 use crate::handle::FutureHandle;
-use crate::task::{held_back, task, Output, Runnable};
+use crate::task::{task, Output, Runnable};
 
 /// As [`SpawnFuture::spawn_local_on`](crate::SpawnFuture::spawn_local_on), in the pool of the
 /// calling worker, or else in the global pool.

@@ -30,7 +30,7 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 
-use heist_core::hosting::Point;
+use heist_core::hosting::{held_back, Point};
 use heist_sync::cell::UnsafeCell;
 use heist_sync::thread;
 
@@ -39,7 +39,6 @@ pub(crate) use handle::Handle;
 use head::{Head, Vtable};
 pub(crate) use outcome::{Outcome, Output};
 use state::{Duty, End, Pending, State};
-pub(crate) use waker::held_back;
 use waker::raw_waker;
 
 /// A task. `schedule` queues its runs; the flag says that it was woken in the poll that ends now.

@@ -1,8 +1,10 @@
 //! The means of a crate that hosts futures on a pool (`heist-futures`): a share of the pool, and a
 //! wait that can be repeated.
 
+use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use heist_sync::process::Generation;
@@ -214,7 +216,7 @@ impl Host {
     }
 
     /// Gives a panic that nobody waits for to the pool's handler.
-    pub fn handle_panic(&self, payload: Box<dyn std::any::Any + Send>) {
+    pub fn handle_panic(&self, payload: Box<dyn Any + Send>) {
         self.pool.handle_panic(payload);
     }
 }
@@ -317,9 +319,17 @@ pub fn at_end(last: fn()) {
     }
 }
 
-/// Takes the panic of a destructor, for which nobody waits: on a worker the pool's handler gets it,
-/// and elsewhere it is dropped.
-pub fn handle_stray_panic(payload: Box<dyn std::any::Any + Send>) {
+/// Calls `op`, a destructor or a waker of others, whose panic is nobody's: on a worker the pool's
+/// handler gets it, and elsewhere it is dropped.
+#[inline]
+pub fn held_back(op: impl FnOnce()) {
+    if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(op)) {
+        handle_stray_panic(payload);
+    }
+}
+
+#[cold]
+fn handle_stray_panic(payload: Box<dyn Any + Send>) {
     match Worker::current_or_hidden() {
         Some(worker) => worker.pool().handle_panic(payload),
         None => unwind::discard_payload(payload),

@@ -6,10 +6,11 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 
+use heist_core::hosting::held_back;
+
 use super::head::Head;
 use super::outcome::Outcome;
 use super::state::{Duty, Leave, Seen};
-use super::waker::held_back;
 
 /// The handle of a task. Dropped, it lets the task go on.
 pub(crate) struct Handle<T, M: Send + Sync + 'static> {
@@ -132,7 +133,7 @@ impl<T, M: Send + Sync> Handle<T, M> {
                         self.head().state.leave_done()
                     };
                     if is_last {
-                        // SAFETY: 1. nobody else has freed it. 2. Said by `leave_done`.
+                        // SAFETY: 1. it is not freed before. 2. Said by `is_last` or `leave_done`.
                         unsafe { (self.head().vtable.free)(self.head) }
                     }
                 }

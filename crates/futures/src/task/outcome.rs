@@ -3,11 +3,9 @@
 use std::any::Any;
 use std::mem;
 
-use heist_core::hosting::Host;
+use heist_core::hosting::{held_back, Host};
 use heist_core::JoinError;
 use heist_sync::thread;
-
-use super::waker::held_back;
 
 /// The output of a future, or its panic.
 pub(crate) struct Outcome<T>(Result<Output<T>, Box<Unclaimed>>);
@@ -42,14 +40,10 @@ impl<T> Outcome<T> {
     /// The outcome of a poll on a worker.
     #[inline]
     pub(super) fn new(result: thread::Result<Output<T>>) -> Self {
-        let unclaimed = |payload| {
+        Self(result.map_err(|payload| {
             let (host, payload) = (Host::current(), Some(payload));
             Box::new(Unclaimed { host, payload })
-        };
-        Self(match result {
-            Ok(output) => Ok(output),
-            Err(payload) => Err(unclaimed(payload)),
-        })
+        }))
     }
 
     #[inline]

@@ -4,28 +4,16 @@ use std::future::{poll_fn, Future};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use heist_core::policy::Rng;
 use heist_sync::{thread, Mutex};
 
 use super::queue::{spawn, Count, Queue};
-
-/// The numbers of a seed (SplitMix64, Steele and others 2014).
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (bits ^ (bits >> 31)) % end
-    }
-}
 
 type Wakers = Arc<Mutex<Vec<Waker>>>;
 
 /// A future that is pending so many times, each time leaves up to two wakers, and may wake itself.
 fn random_future(
-    numbers: &mut Numbers,
+    numbers: &mut Rng,
     wakers: &Wakers,
     output: &Arc<()>,
 ) -> impl Future<Output = Arc<()>> + Send {
@@ -48,7 +36,7 @@ fn random_future(
 }
 
 /// Runs tasks, and wakes and drops what wakers there are.
-fn run_and_wake(queue: &Queue, wakers: &Wakers, mut numbers: Numbers) {
+fn run_and_wake(queue: &Queue, wakers: &Wakers, mut numbers: Rng) {
     for _ in 0..16 {
         let step = numbers.below(6);
         if step < 3 {
@@ -68,7 +56,7 @@ fn run_and_wake(queue: &Queue, wakers: &Wakers, mut numbers: Numbers) {
 #[test]
 fn random_tasks_leave_nothing_behind() {
     for seed in 0..if cfg!(miri) { 20 } else { 3_000 } {
-        let mut numbers = Numbers(seed);
+        let mut numbers = Rng::new(seed);
         let (queue, wakers): (Arc<Queue>, Wakers) = (Arc::default(), Arc::default());
         let (output, count) = (Arc::new(()), Count::new());
         let mut handles: Vec<_> = (0..=numbers.below(3))
@@ -76,7 +64,7 @@ fn random_tasks_leave_nothing_behind() {
             .collect();
         let threads = [1, 2].map(|thread| {
             let (queue, wakers) = (Arc::clone(&queue), Arc::clone(&wakers));
-            let numbers = Numbers(!seed ^ thread);
+            let numbers = Rng::new(!seed ^ thread);
             thread::spawn(move || run_and_wake(&queue, &wakers, numbers))
         });
         for index in (0..handles.len()).cycle().take(12) {

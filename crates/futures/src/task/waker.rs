@@ -1,10 +1,7 @@
 //! The wakers of a task.
 
-use std::panic::{self, AssertUnwindSafe};
 use std::ptr::NonNull;
 use std::task::{RawWaker, RawWakerVTable};
-
-use heist_core::hosting;
 
 use super::head::Head;
 use super::state::Duty;
@@ -89,12 +86,5 @@ impl<M: Send + Sync + 'static> Head<M> {
             // SAFETY: by 1, and by 2 the caller is the last.
             Duty::Free => unsafe { (head.as_ref().vtable.free)(head) },
         }
-    }
-}
-
-/// Calls `op`, whose panic goes to the handler of the pool on whose worker this is.
-pub(crate) fn held_back(op: impl FnOnce()) {
-    if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(op)) {
-        hosting::handle_stray_panic(payload);
     }
 }
