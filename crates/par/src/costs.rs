@@ -9,7 +9,7 @@
 //!    again: after an eighth (a brief one, after half), and then after twice as much each time;
 //! 2. if it sees at such a look that a thief has taken the offer, the rest is timed, and shared
 //!    like that of any loop; and so is the next loop;
-//! 3. of [`RUNS`] loops of the same code one is always timed.
+//! 3. of [`RUNS`] loops of the same code one is always timed, of brief ones [`RUNS_IF_BRIEF`].
 //!
 //! So at worst a hungry worker waits for the half that was run while on offer. Where no worker is
 //! hungry, as in a pool of one, nothing is lost by taking long items for short ones.
@@ -38,6 +38,8 @@ const FIRST_OF_LOOP: usize = 16;
 const FIRST_OF_GRAIN: usize = 4;
 /// One of so many loops of the same code is timed.
 const RUNS: u32 = 64;
+/// As [`RUNS`], of brief ones, which a timing lengthens more.
+const RUNS_IF_BRIEF: u32 = 4 * RUNS;
 /// The factor by which an untimed loop may have more steps than the loop that was timed.
 const STRETCH: u64 = 16;
 /// A power of two.
@@ -114,7 +116,11 @@ impl Code {
         let short = usize::try_from(short.min(most)).unwrap_or(usize::MAX);
         self.change(|entry| {
             entry.short = short;
-            entry.runs = RUNS - 1;
+            entry.runs = if steps <= short / BRIEF {
+                RUNS_IF_BRIEF - 1
+            } else {
+                RUNS - 1
+            };
             entry.at_once = 0;
         });
     }
@@ -214,17 +220,19 @@ mod tests {
 
     #[test]
     fn one_of_many_loops_is_timed() {
-        let code = Code(0x2340);
-        code.lasted(10, 10);
-        let untimed = (0..1000).filter(|_| {
-            let is_short = code.is_short(10);
-            if !is_short {
-                code.lasted(10, 10);
-            }
-            is_short
-        });
-        let timed = 1000 - untimed.count();
-        assert_eq!(timed, 1000 / RUNS as usize);
+        let timed_of_1000 = |code: Code, ns| {
+            code.lasted(10, ns);
+            let timed = (0..1000).filter(|_| {
+                let is_timed = !code.is_short(10);
+                if is_timed {
+                    code.lasted(10, ns);
+                }
+                is_timed
+            });
+            timed.count() as u32
+        };
+        assert_eq!(timed_of_1000(Code(0x2340), SHORT_NS / 2), 1000 / RUNS);
+        assert_eq!(timed_of_1000(Code(0x2350), 10), 1000 / RUNS_IF_BRIEF);
     }
 
     #[test]
