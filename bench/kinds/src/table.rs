@@ -51,24 +51,32 @@ fn median(rounds: &[[f64; 3]], figure: impl Fn(&[f64; 3]) -> f64) -> f64 {
     f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[middle])
 }
 
+/// The least time of a form. Beside busy neighbours each round takes longer by another factor, and
+/// the ratio of the least times is what they leave alone.
+fn fastest(rounds: &[[f64; 3]], form: usize) -> f64 {
+    let times = rounds.iter().map(|times| times[form]);
+    times.fold(f64::INFINITY, f64::min)
+}
+
 impl fmt::Display for Table<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.rows.iter().map(|row| row.0.len()).max().unwrap_or(0);
         let line = "-".repeat(width);
         writeln!(
             f,
-            "| {:width$} |   serial |    rayon |    heist | heist/rayon | heist/serial |",
+            "| {:width$} |   serial |    rayon |    heist | heist/rayon | fastest | heist/serial |",
             "kind"
         )?;
         writeln!(
             f,
-            "| {line} | -------: | -------: | -------: | ----------: | -----------: |"
+            "| {line} | -------: | -------: | -------: | ----------: | ------: | -----------: |"
         )?;
         let mut ratios = Vec::new();
         let mut losing = Vec::new();
         for (name, rounds) in &self.rows {
             let [serial, rayon, heist] = [0, 1, 2].map(|form| median(rounds, |times| times[form]));
             let to_rayon = median(rounds, |times| times[2] / times[1]);
+            let fastest = fastest(rounds, 2) / fastest(rounds, 1);
             let to_serial = median(rounds, |times| times[2] / times[0]);
             ratios.push([to_rayon, 0.0, 0.0]);
             let loses = to_rayon > BAR;
@@ -78,7 +86,7 @@ impl fmt::Display for Table<'_> {
             let mark = if loses { " <" } else { "" };
             writeln!(
                 f,
-                "| {name:width$} | {serial:8.1} | {rayon:8.1} | {heist:8.1} | {to_rayon:11.2} | {to_serial:12.2} |{mark}"
+                "| {name:width$} | {serial:8.1} | {rayon:8.1} | {heist:8.1} | {to_rayon:11.2} | {fastest:7.2} | {to_serial:12.2} |{mark}"
             )?;
         }
         let middle = median(&ratios, |ratio| ratio[0]);

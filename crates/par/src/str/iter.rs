@@ -110,7 +110,7 @@ text_iterators! {
         |text| terminator.split_terminator(text.rest);
 
     /// Lines: see [`par_lines`](super::ParallelString::par_lines).
-    Lines -> &'ch str, cut Behind(&'\n'), |text| text.rest.lines();
+    Lines -> &'ch str, cut Behind(&'\n'), |text| lines(text.rest);
 
     /// Words: see [`par_split_whitespace`](super::ParallelString::par_split_whitespace).
     SplitWhitespace -> &'ch str, cut Behind(&char::is_whitespace),
@@ -128,6 +128,23 @@ text_iterators! {
     /// [`par_match_indices`](super::ParallelString::par_match_indices).
     MatchIndices<P> pattern -> (usize, &'ch str), cut Anywhere,
         |text| pattern.match_indices(text.rest).map(|(i, found)| (text.at + i, found));
+}
+
+/// As [`str::lines`], whose search the compiler leaves out of line here.
+#[inline]
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut begin = 0;
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1);
+    let has_end = text.is_empty() || text.ends_with('\n');
+    let last = (!has_end).then_some(text.len());
+    ends.chain(last).map(move |end| {
+        let line = &text[begin..end];
+        begin = end;
+        let Some(line) = line.strip_suffix('\n') else {
+            return line;
+        };
+        line.strip_suffix('\r').unwrap_or(line)
+    })
 }
 
 /// Pieces between separators: see [`par_split`](super::ParallelString::par_split).
