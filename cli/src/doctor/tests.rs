@@ -195,7 +195,9 @@ fn a_cpu_that_is_switched_off_counts_neither_as_logical_nor_as_physical() {
         .file("/sys/devices/system/cpu/online", "0\n")
         .cpu(0, "0\n", 0, "0")
         .file("/sys/devices/system/cpu/cpu1/uevent", "")
+        .affinity("0-1")
         .report();
+    assert!(text_of(&report).contains("CPUs 0: 1 of 1 that are online, on 1 of 1 cores"));
     assert_eq!(report.topology.cores.as_ref().unwrap().len(), 1);
     assert_eq!(report.topology.online.as_ref().unwrap().len(), 1);
 }

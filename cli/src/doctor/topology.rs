@@ -53,8 +53,17 @@ impl Topology {
             Some(online) => online.iter().collect(),
             None => tree.numbered(CPU, "cpu"),
         };
+        // The mask keeps those that have been switched off.
+        let is_online = |cpu: &usize| online.as_ref().is_none_or(|online| online.contains(*cpu));
+        let mask = tree.parse("/proc/self/status", parse_affinity).flatten();
+        let usable = |mask: CpuList| {
+            mask.iter()
+                .map(|cpu| cpu as usize)
+                .filter(is_online)
+                .collect()
+        };
         Self {
-            affinity: tree.parse("/proc/self/status", parse_affinity).flatten(),
+            affinity: mask.map(usable),
             cores: cores(tree, &cpus),
             sockets: sockets(tree, &cpus),
             caches: caches(tree, &cpus),

@@ -31,9 +31,10 @@ pub(crate) fn narrowest<T: Ord>(
             .iter()
             .map(|folder| (root.join(folder), group.clone()));
         let mut places: Vec<(PathBuf, PathBuf)> = below_root.collect();
+        // Each group has this file; a folder without it is one on which nothing is mounted.
         if !places
             .iter()
-            .any(|(mount, group)| mount.join(group).is_dir())
+            .any(|(mount, group)| mount.join(group).join("cgroup.procs").exists())
         {
             let mounts = mounts();
             places.extend(mounts.lines().filter_map(|mount| place(mount, kind, path)));
@@ -148,6 +149,8 @@ pub(crate) mod tests {
                 ("first group/pids.max", "30"),
                 ("first group/b/pids.max", "20"),
                 ("second/c/pids.max", "10"),
+                ("second/pids.max", "60"),
+                ("nothing is mounted here/a file", ""),
                 ("unrelated/b/pids.max", "1"),
             ],
         );
@@ -177,5 +180,6 @@ pub(crate) mod tests {
         assert_eq!(of("7:pids:/docker/a/../a/b\n"), None);
         assert_eq!(of("7:pids:/docker\n"), None);
         assert_eq!(of("7:pids:/docker/a/b\n0::/c\n"), Some(10));
+        assert_eq!(of("0::/\n"), Some(60), "as in a namespace of groups");
     }
 }
