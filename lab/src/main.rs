@@ -7,6 +7,7 @@
 //! - `coverage`: how much of rayon's public iterators heist has.
 //! - `findings`: the tests of what once broke the scheduler, many times over.
 //! - `instructions`: the cost of a join and of a spawn, in instructions.
+//! - `machines`: virtual machines of several shapes, whose limits change.
 //! - `page`: the page of a pool in a browser, at three widths, by an accessibility checker.
 //! - `replay`: what `heist sim replay` predicts, beside what is measured.
 //! - `schedules` (on Linux): deadlocks of rayon's users, by their seeds, again and again.
@@ -24,6 +25,7 @@ mod coverage;
 mod cut;
 mod findings;
 mod instructions;
+mod machines;
 mod page;
 mod programs;
 mod published;
@@ -67,6 +69,8 @@ enum Laboratory {
     Findings(findings::Args),
     /// Count the instructions of a join and of a spawn, and compare them with the record.
     Instructions(instructions::Args),
+    /// Start virtual machines of several shapes, and change the limits on a pool's process there.
+    Machines(machines::Args),
     /// Look at a page with a million spans in a browser: pictures, loading times, accessibility.
     Page(page::Args),
     /// Predict the speed-up of recorded programs, and measure it.
@@ -94,6 +98,11 @@ fn main() -> anyhow::Result<ExitCode> {
         Laboratory::Findings(arguments) => findings::run(&root, arguments, &mut out)?,
         Laboratory::Instructions(arguments) => {
             let outcome = instructions::run(&root, arguments, &mut out)?;
+            writeln!(out, "{outcome}")?;
+            return Ok(outcome.exit_code());
+        }
+        Laboratory::Machines(arguments) => {
+            let outcome = machines::run(&root, &arguments, &mut out)?;
             writeln!(out, "{outcome}")?;
             return Ok(outcome.exit_code());
         }

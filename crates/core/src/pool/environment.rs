@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use heist_sync::{thread, BarrierRequest};
+use heist_sync::{thread, usable_processors, BarrierRequest};
 
 use crate::base::error::ThreadPoolBuildError;
 use crate::state::limits::max_num_threads;
@@ -30,7 +30,9 @@ pub(crate) fn default_workers(
             .ok_or_else(|| ThreadPoolBuildError::variable(name, value, accepted))?,
     };
     Ok(match workers {
-        0 => thread::available_parallelism().map_or(1, usize::from),
+        // The standard library sees quotas of the second version at the usual mount only.
+        0 => thread::available_parallelism()
+            .map_or(1, |available| usable_processors().min(available.get())),
         n => n,
     })
 }
