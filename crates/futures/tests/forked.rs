@@ -69,9 +69,10 @@ fn a_child_has_sockets_and_timers_if_its_parent_has_used_none() {
 #[cfg(feature = "io")]
 #[ignore = "forks; run by the test above"]
 fn in_a_process_without_a_reactor() {
-    use heist_futures::io::{Async, Timer};
     use std::net::{TcpListener, TcpStream};
     use std::time::Duration;
+
+    use heist_futures::io::{Async, Timer};
 
     async fn connect() {
         Timer::after(Duration::from_millis(1)).await;
