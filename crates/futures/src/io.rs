@@ -3,7 +3,7 @@
 //! A future that waits for one of these is pending like any other. The reactor wakes it: a thread
 //! named `async-io`, which is not a worker. The first socket or timer of the process starts that
 //! thread, and it stays. It is independent of pools, so it serves all of them, and local futures
-//! too. A forked child does not have it.
+//! too. Where the system has no file or no thread left for it, the first socket or timer panics.
 //!
 //! In a pool [without threads](ThreadPoolBuilder::serial), the thread that wakes a future polls it,
 //! and that is the reactor's, unless another is in the pool. Until the poll has ended, no timer and
@@ -13,6 +13,15 @@
 //! Anything on top of `async-io` and of the traits of `futures-io` works in the same way:
 //! `async-net` with its TCP streams, `smol-hyper` with adapters for hyper. A library that wants
 //! tokio's runtime does not.
+//!
+//! # Forked processes
+//!
+//! A process that forks before it has used a socket or a timer, as a daemon does at its start, may
+//! use them in the child. One that has used any before has a reactor, and its child has not: there
+//! a socket or a timer waits for ever, without an error, and the system's table of the sockets that
+//! are waited for is still the parent's. If the child drops one of the parent's sockets, the parent
+//! is not woken for it any more. So such a child should do nothing with them, and call `exec` or
+//! `_exit`.
 //!
 //! # Turns
 //!

@@ -95,6 +95,7 @@ where
         schedule: Self::schedule,
         take: Self::take,
         free: Self::free,
+        waker: Head::<M>::WAKER,
     };
 
     /// # Safety
@@ -109,9 +110,11 @@ where
             unsafe { Self::end(this, None) };
             return false;
         }
+        // SAFETY: the run's reference keeps the task.
+        let waker = unsafe { raw_waker(head) };
         // SAFETY: the vtable of wakers is for such a pointer. It is not dropped, so the run's
         // reference serves for it.
-        let waker = unsafe { Waker::from_raw(raw_waker(head)) };
+        let waker = unsafe { Waker::from_raw(waker) };
         let waker = ManuallyDrop::new(waker);
         let poll = AssertUnwindSafe(|| task.poll(&mut Context::from_waker(&waker)));
         let result = match panic::catch_unwind(poll) {

@@ -58,3 +58,36 @@ fn in_a_process() {
     });
     assert_eq!(end, FINE);
 }
+
+#[test]
+#[cfg(feature = "io")]
+fn a_child_has_sockets_and_timers_if_its_parent_has_used_none() {
+    assert_passes("in_a_process_without_a_reactor");
+}
+
+#[test]
+#[cfg(feature = "io")]
+#[ignore = "forks; run by the test above"]
+fn in_a_process_without_a_reactor() {
+    use std::net::{TcpListener, TcpStream};
+    use std::time::Duration;
+
+    use heist_futures::io::{Async, Timer};
+
+    async fn connect() {
+        Timer::after(Duration::from_millis(1)).await;
+        let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).expect("a socket");
+        let address = listener.get_ref().local_addr().expect("an address");
+        let (client, server) =
+            futures_lite::future::zip(Async::<TcpStream>::connect(address), listener.accept())
+                .await;
+        assert!(client.is_ok() && server.is_ok());
+    }
+    block_on(spawn_future(async {})).expect("the global pool");
+    let end = in_fork(|| {
+        block_on(connect());
+        pool(1).spawn_future(connect()).join();
+    });
+    assert_eq!(end, FINE);
+    spawn_future(connect()).join();
+}

@@ -478,3 +478,18 @@ mod streams {
         assert_eq!(next(&mut outlives), Some(None));
     }
 }
+
+#[test]
+fn the_clone_of_a_waker_wakes_the_same() {
+    // A reactor wakes the waker that it has when it is given another one, so that a future whose
+    // wakers differ wakes itself for ever. They did in optimised programs only.
+    let is_same = || {
+        poll_fn(|cx| {
+            let clone = cx.waker().clone();
+            let next = clone.clone();
+            Poll::Ready(clone.will_wake(cx.waker()) && next.will_wake(&clone))
+        })
+    };
+    assert!(block_on(is_same()), "of block_on");
+    assert!(spawn_future(is_same()).join(), "of a future");
+}

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use std::io::{stderr, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
@@ -17,19 +18,26 @@ use http_service::server::{pool, serve};
 #[command(version)]
 struct Arguments {
     /// Where it listens
-    #[arg(long, default_value = "127.0.0.1:8080")]
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8080", value_parser = address)]
     address: SocketAddr,
+}
+
+fn address(text: &str) -> Result<SocketAddr, &'static str> {
+    let accepted = "accepted is the address of one of this machine's interfaces, and a port, such \
+                    as 127.0.0.1:8080, 0.0.0.0:80 or [::1]:0";
+    text.parse().map_err(|_| accepted)
 }
 
 fn main() -> anyhow::Result<()> {
     let address = Arguments::parse().address;
+    let pool = pool().context("could not start the workers")?;
+    // The pool of the service, so that there is no other.
+    let picture = Arc::new(pool.install(|| Picture::rings(1600, 1200)));
     let listener = Async::<TcpListener>::bind(address)
         .with_context(|| format!("could not listen at {address}; choose another --address"))?;
     let address = listener.get_ref().local_addr()?;
-    eprintln!("http-service: at http://{address}/thumbnail/200");
-    let pool = pool()?;
-    // The pool of the service, so that there is no other.
-    let picture = Arc::new(pool.install(|| Picture::rings(1600, 1200)));
+    // It serves whether or not anybody reads that.
+    let _ = writeln!(stderr(), "http-service: at http://{address}/thumbnail/200");
     pool.spawn_future(serve(listener, picture)).join();
     Ok(())
 }

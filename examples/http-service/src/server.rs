@@ -1,5 +1,6 @@
 //! The service on heist: its connections are futures on the workers.
 
+use std::io::{stderr, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,12 +29,22 @@ pub fn pool() -> Result<ThreadPool, ThreadPoolBuildError> {
 
 /// Serves connections for ever, in the pool of the calling worker, or else in the global pool.
 pub async fn serve(listener: Async<TcpListener>, picture: Arc<Picture>) {
+    let mut is_refused = false;
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => drop(spawn_future(converse(stream, Arc::clone(&picture)))),
+            Ok((stream, _)) => {
+                is_refused = false;
+                drop(spawn_future(converse(stream, Arc::clone(&picture))));
+            }
             Err(error) => {
-                // Too many files are open, say: some connection will end.
-                eprintln!("http-service: could not accept a connection: {error}");
+                // Too many files are open, say: some connection will end. It is said once, since
+                // whoever opens so many connections would fill the log, and without a panic if
+                // nobody reads that.
+                if !is_refused {
+                    let why = "http-service: could not accept a connection, and tries again";
+                    let _ = writeln!(stderr(), "{why}: {error}");
+                }
+                is_refused = true;
                 Timer::after(Duration::from_millis(100)).await;
             }
         }

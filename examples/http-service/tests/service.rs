@@ -1,9 +1,12 @@
 //! The service, asked by clients that know nothing of futures.
 
+#[cfg(target_os = "linux")]
+use std::fs::File;
 use std::future::Future;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::pin::pin;
+use std::process::Command;
 use std::sync::{mpsc, Arc, LazyLock};
 use std::task::{Context, Waker};
 use std::thread;
@@ -128,9 +131,79 @@ fn head_is_get_without_its_body_and_other_methods_learn_which_are_allowed() {
         answer
     };
     let (get, head, delete) = (ask("GET"), ask("HEAD"), ask("DELETE"));
+    for answer in [&get, &head, &delete] {
+        assert!(answer.contains("content-type: text/plain; charset=utf-8\r\n"));
+    }
     assert!(get.starts_with("HTTP/1.1 200") && get.ends_with("\r\n\r\nready\n"));
     assert!(head.starts_with("HTTP/1.1 200") && head.ends_with("\r\n\r\n"));
     assert!(delete.starts_with("HTTP/1.1 405") && delete.contains("allow: GET, HEAD\r\n"));
+}
+
+#[test]
+fn a_request_without_its_host_is_refused_as_the_standard_demands() {
+    let address = start();
+    let status = |version: &str, hosts: &str| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let head = format!("GET / {version}\r\n{hosts}connection: close\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer[9..12].to_owned()
+    };
+    for hosts in [
+        "",
+        "host: a\r\nhost: a\r\n",
+        "host: a b\r\n",
+        "host: me@a\r\n",
+    ] {
+        assert_eq!(status("HTTP/1.1", hosts), "400", "{hosts:?}");
+    }
+    for hosts in ["host:\r\n", "host: a\r\n", "host: [::1]:80\r\n"] {
+        assert_eq!(status("HTTP/1.1", hosts), "200", "{hosts:?}");
+    }
+    assert_eq!(status("HTTP/1.0", ""), "200");
+}
+
+/// The program, with these arguments.
+fn program(arguments: &[&str]) -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_http-service"));
+    program.args(arguments).env("RUST_BACKTRACE", "0");
+    program
+}
+
+#[test]
+fn a_malformed_setting_is_an_error_that_says_so_and_nothing_listens() {
+    let says = |program: &mut Command| {
+        let output = program.output().expect("it runs");
+        assert!(!output.status.success());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let said = says(program(&["--address", "127.0.0.1:0"]).env("HEIST_NUM_THREADS", "two"));
+    assert!(said.starts_with("Error: could not start the workers") && said.contains("\"two\""));
+    assert!(said.contains("accepted is a whole number from 0 to"));
+    let said = says(&mut program(&["--address", "localhost:8080"]));
+    assert!(said.contains("localhost:8080") && said.contains("such as 127.0.0.1:8080"));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn it_serves_though_what_it_says_cannot_be_written() {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
+    let address = free.expect("a free port");
+    let full = File::options().write(true).open("/dev/full");
+    let mut service = program(&["--address", &address.to_string()])
+        .stderr(full.expect("a full disk"))
+        .spawn()
+        .expect("it runs");
+    let mut status = None;
+    while status.is_none() && TcpStream::connect(address).is_err() {
+        status = service.try_wait().expect("a status");
+        thread::yield_now();
+    }
+    let answer = status.is_none().then(|| Client::new(address).ask("GET /"));
+    let _ = service.kill();
+    let _ = service.wait();
+    assert_eq!(answer, Some((200, b"ready\n".to_vec())), "{status:?}");
 }
 
 #[test]

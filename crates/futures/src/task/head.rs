@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-use std::task::Waker;
+use std::task::{RawWakerVTable, Waker};
 
 use heist_sync::cell::UnsafeCell;
 
@@ -34,4 +34,8 @@ pub(super) struct Vtable<M: 'static> {
     pub(super) take: unsafe fn(NonNull<Head<M>>, NonNull<()>),
     /// 2. The caller is the last one.
     pub(super) free: unsafe fn(NonNull<Head<M>>),
+    /// The functions of its wakers. All wakers of a task lead to this table: those with tables at
+    /// several addresses, as constants have where several crates use them, do not count as the
+    /// same, and a reactor wakes the one that it has when it is given another.
+    pub(super) waker: RawWakerVTable,
 }

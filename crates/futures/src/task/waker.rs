@@ -7,12 +7,18 @@ use super::head::Head;
 use super::state::Duty;
 
 /// The waker of a task, with a reference.
-pub(super) fn raw_waker<M: Send + Sync + 'static>(head: NonNull<Head<M>>) -> RawWaker {
-    RawWaker::new(head.as_ptr().cast_const().cast(), Head::<M>::WAKER)
+///
+/// # Safety
+///
+/// 1. The task is there.
+pub(super) unsafe fn raw_waker<M: Send + Sync + 'static>(head: NonNull<Head<M>>) -> RawWaker {
+    // SAFETY: by 1.
+    let table = unsafe { &head.as_ref().vtable.waker };
+    RawWaker::new(head.as_ptr().cast_const().cast(), table)
 }
 
 impl<M: Send + Sync + 'static> Head<M> {
-    const WAKER: &'static RawWakerVTable = &RawWakerVTable::new(
+    pub(super) const WAKER: RawWakerVTable = RawWakerVTable::new(
         Self::clone_waker,
         Self::wake,
         Self::wake_by_ref,
@@ -27,7 +33,8 @@ impl<M: Send + Sync + 'static> Head<M> {
         let head = unsafe { Self::of(this) };
         // SAFETY: as above.
         unsafe { head.as_ref() }.state.add_waker();
-        raw_waker(head)
+        // SAFETY: as above.
+        unsafe { raw_waker(head) }
     }
 
     /// # Safety
