@@ -2,7 +2,8 @@
 //! the limits that change on a real kernel: quotas, sets of processors, processors that go.
 //!
 //! A machine runs under QEMU, in software and on one thread, in turns: its processors may be more
-//! than ours, and their shape any; on several threads they would spin for each other. Its first process is a script, `machines/init.sh`, which calls heist's own programs.
+//! than ours, and their shape any; on several threads they would spin for each other. Its first
+//! process is a script, `machines/init.sh`, which calls heist's own programs.
 
 use std::fs;
 use std::io::Write;

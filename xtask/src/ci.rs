@@ -125,7 +125,8 @@ const NOT_IN_RELEASE: [&str; 14] = [
     "timeline",
 ];
 
-/// The call of cargo that runs the tests of heist-core's protocols with optimisations.
+/// The call of cargo that runs the tests of heist-core's protocols, and of futures, with
+/// optimisations.
 fn release_tests(root: &Path) -> anyhow::Result<String> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(root.join("crates/core/tests"))? {
@@ -138,8 +139,9 @@ fn release_tests(root: &Path) -> anyhow::Result<String> {
     }
     names.sort_unstable();
     let tests = names.iter().map(|name| format!(" --test {name}"));
+    // The wakers of futures once differed in optimised programs only.
     Ok(format!(
-        "test --release -p heist-core --lib{}",
+        "test --release -p heist-core -p heist-futures --lib --test futures{}",
         tests.collect::<String>()
     ))
 }
