@@ -152,10 +152,12 @@ where
     C: Consumer<P::Output>,
 {
     let mut above = None;
+    // The steps that are left, if those that are gone were run.
+    let mut expected = UNKNOWN;
     loop {
         let steps = part.steps();
         if steps == 0 {
-            pace.ended();
+            pace.ended(expected);
             break;
         }
         if consumer.is_full() {
@@ -169,6 +171,7 @@ where
         let (grain, is_to_offer) = pace.next_grain(steps);
         if is_to_offer {
             if let Some(upper) = part.split() {
+                expected = upper.steps();
                 let (lower, upper) = offer(pace, part, upper, consumer);
                 let (others, left);
                 (consumer, others, left) = match (lower, upper) {
@@ -194,6 +197,7 @@ where
             pace.ended_early();
             break;
         }
+        expected = steps.saturating_sub(grain - budget);
         pace.ran(grain, budget == 0, budget > 0 || part.steps() == 0);
     }
     if let Some(above) = above {

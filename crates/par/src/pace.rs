@@ -69,6 +69,8 @@ struct Timed {
     then_ns: u64,
     /// The loop's steps, if this part is all of it; its time is noted if no thief helps.
     whole: Option<usize>,
+    /// Those of them that were never run, although there are no more items.
+    left: usize,
 }
 
 impl<'a> Pace<'a> {
@@ -218,6 +220,7 @@ impl<'a> Pace<'a> {
             (Manner::Timed(timed), Manner::Timed(below)) => {
                 timed.grain = below.grain;
                 timed.is_settled = below.is_settled;
+                timed.left = below.left;
                 // No noticeable time has passed since then, unless it has waited for a thief.
                 timed.then_ns = if is_stolen {
                     timed.whole = None;
@@ -352,17 +355,22 @@ impl<'a> Pace<'a> {
         }
     }
 
-    /// Notes that all steps have been run.
+    /// Notes that a part has no more items. So many of its steps are `left` that were never run, as
+    /// where an adaptor has seen that its items end here: those took no time.
     #[inline]
-    pub(crate) fn ended(&self) {
-        let Manner::Timed(timed) = self.manner else {
+    pub(crate) fn ended(&mut self, left: usize) {
+        let Manner::Timed(timed) = &mut self.manner else {
             return;
         };
+        timed.left = timed.left.saturating_add(left);
+        if timed.whole.is_some_and(|steps| timed.left > steps / 2) {
+            return self.ended_early();
+        }
         if timed.is_settled {
             timed.note_the_grain();
         }
         if let Some(steps) = timed.whole {
-            timed.code.lasted(steps, timed.then_ns);
+            timed.code.lasted(steps - timed.left, timed.then_ns);
         }
     }
 
@@ -393,6 +401,7 @@ impl Timed {
             clock,
             then_ns: 0,
             whole,
+            left: 0,
         }
     }
 
