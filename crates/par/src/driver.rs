@@ -152,12 +152,10 @@ where
     C: Consumer<P::Output>,
 {
     let mut above = None;
-    // The steps that are left, if those that are gone were run.
-    let mut expected = UNKNOWN;
     loop {
         let steps = part.steps();
         if steps == 0 {
-            pace.ended(expected);
+            pace.ended(UNKNOWN);
             break;
         }
         if consumer.is_full() {
@@ -171,7 +169,7 @@ where
         let (grain, is_to_offer) = pace.next_grain(steps);
         if is_to_offer {
             if let Some(upper) = part.split() {
-                expected = upper.steps();
+                let upper_steps = upper.steps();
                 let (lower, upper) = offer(pace, part, upper, consumer);
                 let (others, left);
                 (consumer, others, left) = match (lower, upper) {
@@ -187,6 +185,10 @@ where
                 };
                 part = left.part;
                 above = merged(left.above, above);
+                if part.steps() == 0 {
+                    pace.ended(upper_steps);
+                    break;
+                }
                 pace.look_after_offer();
                 continue;
             }
@@ -197,8 +199,12 @@ where
             pace.ended_early();
             break;
         }
-        expected = steps.saturating_sub(grain - budget);
-        pace.ran(grain, budget == 0, budget > 0 || part.steps() == 0);
+        let is_empty = part.steps() == 0;
+        pace.ran(grain, budget == 0, budget > 0 || is_empty);
+        if is_empty {
+            pace.ended(steps.saturating_sub(grain - budget));
+            break;
+        }
     }
     if let Some(above) = above {
         consumer.merge(above);

@@ -359,6 +359,13 @@ impl<'a> Pace<'a> {
     /// where an adaptor has seen that its items end here: those took no time.
     #[inline]
     pub(crate) fn ended(&mut self, left: usize) {
+        if matches!(self.manner, Manner::Timed(_)) {
+            self.note_the_end(left);
+        }
+    }
+
+    #[inline(never)]
+    fn note_the_end(&mut self, left: usize) {
         let Manner::Timed(timed) = &mut self.manner else {
             return;
         };
