@@ -3,7 +3,7 @@
 
 use heist_core::insight::Loop;
 use heist_core::policy::Grain;
-use heist_core::{look_around, show_jobs, Others};
+use heist_core::{look_around, look_before_loop, show_jobs, Others};
 use heist_sync::Clock;
 
 use crate::costs::{Code, Length};
@@ -82,7 +82,7 @@ impl<'a> Pace<'a> {
         steps: usize,
         measured: Option<&'a Loop>,
     ) -> Self {
-        let before @ (others, length) = look_before(code, steps);
+        let before @ (others, length) = look_before(policy.is_timed, code, steps);
         let is_whole = others == Others::None && length != Length::Unknown;
         if is_whole && policy == SplitPolicy::default() && measured.is_none() {
             return Self {
@@ -419,10 +419,17 @@ impl Timed {
     }
 }
 
-/// Looks around before a loop of so many steps, and says how long it lasts.
+/// Looks around before a loop of so many steps, and says how long it lasts. As nobody knows that for
+/// sure, a loop that must look around while it lasts counts as unknown.
 #[inline(never)] // one copy for all loops
-fn look_before(code: Code, steps: usize) -> (Others, Length) {
-    (look_around(), code.length(steps))
+fn look_before(is_timed: bool, code: Code, steps: usize) -> (Others, Length) {
+    let (others, must_look) = look_before_loop();
+    let length = if is_timed || must_look {
+        Length::Unknown
+    } else {
+        code.length(steps)
+    };
+    (others, length)
 }
 
 /// Looks around between two grains: leaves a cancelled call, and says whether a worker is hungry.

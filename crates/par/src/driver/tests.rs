@@ -32,7 +32,7 @@ fn policies() -> Vec<SplitPolicy> {
             min_len,
             max_len,
             granularity,
-            in_blocks: false,
+            ..SplitPolicy::default()
         })
     });
     both.concat()
