@@ -419,8 +419,8 @@ impl Timed {
     }
 }
 
-/// Looks around before a loop of so many steps, and says how long it lasts. As nobody knows that for
-/// sure, a loop that must look around while it lasts counts as unknown.
+/// Looks around before a loop of so many steps, and says how long it lasts. As nobody knows that
+/// for sure, a loop that must look around while it lasts counts as unknown.
 #[inline(never)] // one copy for all loops
 fn look_before(is_timed: bool, code: Code, steps: usize) -> (Others, Length) {
     let (others, must_look) = look_before_loop();
