@@ -11,7 +11,8 @@
 //!    like that of any loop; and so is the next loop; of the loops after that none counts as brief
 //!    for a while, so that a program with a long loop after every thousand brief ones loses half of
 //!    the first long one only;
-//! 3. of [`RUNS`] loops of the same code one is always timed, of brief ones [`RUNS_IF_BRIEF`].
+//! 3. of [`RUNS`] loops of the same code one is always timed, of brief ones [`RUNS_IF_BRIEF`];
+//! 4. a loop that may be cancelled, and any in a prompt pool, is always timed.
 //!
 //! So at worst a hungry worker waits for the half that was run while on offer. Where no worker is
 //! hungry, as in a pool of one, nothing is lost by taking long items for short ones.
