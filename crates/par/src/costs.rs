@@ -8,8 +8,11 @@
 //! 1. an untimed loop offers half of itself if a worker is hungry when it begins, or when it looks
 //!    again: after an eighth (a brief one, after half), and then after twice as much each time;
 //! 2. if it sees at such a look that a thief has taken the offer, the rest is timed, and shared
-//!    like that of any loop; and so is the next loop;
-//! 3. of [`RUNS`] loops of the same code one is always timed, of brief ones [`RUNS_IF_BRIEF`].
+//!    like that of any loop; and so is the next loop; of the loops after that none counts as brief
+//!    for a while, so that a program with a long loop after every thousand brief ones loses half of
+//!    the first long one only;
+//! 3. of [`RUNS`] loops of the same code one is always timed, of brief ones [`RUNS_IF_BRIEF`];
+//! 4. a loop that may be cancelled, and any in a prompt pool, is always timed.
 //!
 //! So at worst a hungry worker waits for the half that was run while on offer. Where no worker is
 //! hungry, as in a pool of one, nothing is lost by taking long items for short ones.
@@ -40,6 +43,8 @@ const FIRST_OF_GRAIN: usize = 4;
 const RUNS: u32 = 64;
 /// As [`RUNS`], of brief ones, which a timing lengthens more.
 const RUNS_IF_BRIEF: u32 = 4 * RUNS;
+/// After a brief loop that was long, so many timings of loops of its code find none that is brief.
+const WARY: u32 = 64;
 /// The factor by which an untimed loop may have more steps than the loop that was timed.
 const STRETCH: u64 = 16;
 /// A power of two.
@@ -71,6 +76,8 @@ struct Entry {
     grain: usize,
     /// So many more loops may end in their first grain, as the last one that was timed did.
     at_once: u32,
+    /// So many more timings find no brief loops, as one of those was long.
+    wary: u32,
 }
 
 const NONE: Entry = Entry {
@@ -79,10 +86,18 @@ const NONE: Entry = Entry {
     runs: 0,
     grain: 0,
     at_once: 0,
+    wary: 0,
 };
 
 thread_local! {
     static COSTS: [Cell<Entry>; ENTRIES] = const { [const { Cell::new(NONE) }; ENTRIES] }
+}
+
+impl Entry {
+    /// Whether a short loop of so many steps is a brief one.
+    fn is_brief(&self, steps: usize) -> bool {
+        self.wary == 0 && steps <= self.short / BRIEF
+    }
 }
 
 impl Code {
@@ -101,7 +116,7 @@ impl Code {
             }
             let runs = entry.runs - 1;
             cell.set(Entry { runs, ..entry });
-            if steps <= entry.short / BRIEF {
+            if entry.is_brief(steps) {
                 Length::Brief
             } else {
                 Length::Short
@@ -116,7 +131,8 @@ impl Code {
         let short = usize::try_from(short.min(most)).unwrap_or(usize::MAX);
         self.change(|entry| {
             entry.short = short;
-            entry.runs = if steps <= short / BRIEF {
+            entry.wary = entry.wary.saturating_sub(1);
+            entry.runs = if entry.is_brief(steps) {
                 RUNS_IF_BRIEF - 1
             } else {
                 RUNS - 1
@@ -125,11 +141,13 @@ impl Code {
         });
     }
 
-    /// Has the next loop timed.
+    /// Has the next loop timed, and the next ones looked at as often as short ones.
     pub(crate) fn doubt(self) {
         self.with(|cell| {
-            if cell.get().code == self {
-                cell.set(NONE);
+            let Entry { code, .. } = cell.get();
+            if code == self {
+                let wary = WARY;
+                cell.set(Entry { code, wary, ..NONE });
             }
         });
     }
@@ -270,6 +288,22 @@ mod tests {
         code.ended_at_once(100);
         code.lasted(100, 100);
         assert!(!code.may_end_at_once(100));
+    }
+
+    #[test]
+    fn after_a_doubt_no_loop_is_brief_for_a_while() {
+        let code = Code(0xD000);
+        code.lasted(10, 10);
+        assert_eq!(code.length(10), Length::Brief);
+        code.doubt();
+        assert_eq!(code.length(10), Length::Unknown);
+        for _ in 1..WARY {
+            code.lasted(10, 10);
+            let untimed = (0..1000).take_while(|_| code.length(10) == Length::Short);
+            assert_eq!(untimed.count(), RUNS as usize - 1);
+        }
+        code.lasted(10, 10);
+        assert_eq!(code.length(10), Length::Brief);
     }
 
     #[test]

@@ -155,7 +155,7 @@ where
     loop {
         let steps = part.steps();
         if steps == 0 {
-            pace.ended();
+            pace.ended(UNKNOWN); // none of those that were left
             break;
         }
         if consumer.is_full() {
@@ -171,13 +171,7 @@ where
             if let Some(upper) = part.split() {
                 let (lower, upper) = offer(pace, part, upper, consumer);
                 let (others, left);
-                (consumer, others, left) = match (lower, upper) {
-                    ((consumer, Some(left)), (others, _)) => (consumer, Some(others), Some(left)),
-                    ((mut consumer, None), (others, left)) => {
-                        consumer.merge(others);
-                        (consumer, None, left)
-                    }
-                };
+                (consumer, others, left) = after_both(lower, upper);
                 above = merged(others, above);
                 let Some(left) = left else {
                     break;
@@ -194,7 +188,12 @@ where
             pace.ended_early();
             break;
         }
-        pace.ran(grain, budget == 0, budget > 0 || part.steps() == 0);
+        let is_empty = part.steps() == 0;
+        pace.ran(grain, budget == 0, budget > 0 || is_empty);
+        if is_empty {
+            pace.ended(steps.saturating_sub(grain - budget));
+            break;
+        }
     }
     if let Some(above) = above {
         consumer.merge(above);
@@ -253,6 +252,25 @@ where
         (others, Some(Left { part, above }))
     });
     (lower, upper)
+}
+
+/// The result of the lower of two parts, that of the upper one if the two have no common one yet,
+/// and what is left of either.
+fn after_both<P, C>(
+    lower: Outcome<P, C>,
+    upper: Outcome<P, C>,
+) -> (C, Option<C>, Option<Left<P, C>>)
+where
+    P: Part,
+    C: Consumer<P::Output>,
+{
+    match (lower, upper) {
+        ((consumer, Some(left)), (others, _)) => (consumer, Some(others), Some(left)),
+        ((mut consumer, None), (others, left)) => {
+            consumer.merge(others);
+            (consumer, None, left)
+        }
+    }
 }
 
 /// The merged result of two neighbouring parts, of which one may have none.

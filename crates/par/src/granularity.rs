@@ -43,6 +43,9 @@ pub struct SplitPolicy {
     /// True if the sequence consists of blocks each of which must be done before the next begins: a
     /// split then cuts off the first ones.
     pub in_blocks: bool,
+    /// True if grains must last microseconds however short loops of this code were, because
+    /// something other than a hungry worker is looked for between them.
+    pub(crate) is_timed: bool,
 }
 
 impl Default for SplitPolicy {
@@ -52,6 +55,7 @@ impl Default for SplitPolicy {
             max_len: usize::MAX,
             granularity: Granularity::Automatic,
             in_blocks: false,
+            is_timed: false,
         }
     }
 }
@@ -88,6 +92,7 @@ impl SplitPolicy {
                 asked_for => asked_for,
             },
             in_blocks: self.in_blocks || other.in_blocks,
+            is_timed: self.is_timed || other.is_timed,
         }
     }
 

@@ -3,7 +3,7 @@
 
 use heist_core::insight::Loop;
 use heist_core::policy::Grain;
-use heist_core::{look_around, show_jobs, Others};
+use heist_core::{look_around, look_before_loop, show_jobs, Others};
 use heist_sync::Clock;
 
 use crate::costs::{Code, Length};
@@ -69,6 +69,8 @@ struct Timed {
     then_ns: u64,
     /// The loop's steps, if this part is all of it; its time is noted if no thief helps.
     whole: Option<usize>,
+    /// Those of them that were never run, although there are no more items.
+    left: usize,
 }
 
 impl<'a> Pace<'a> {
@@ -80,7 +82,7 @@ impl<'a> Pace<'a> {
         steps: usize,
         measured: Option<&'a Loop>,
     ) -> Self {
-        let before @ (others, length) = look_before(code, steps);
+        let before @ (others, length) = look_before(policy.is_timed, code, steps);
         let is_whole = others == Others::None && length != Length::Unknown;
         if is_whole && policy == SplitPolicy::default() && measured.is_none() {
             return Self {
@@ -218,6 +220,7 @@ impl<'a> Pace<'a> {
             (Manner::Timed(timed), Manner::Timed(below)) => {
                 timed.grain = below.grain;
                 timed.is_settled = below.is_settled;
+                timed.left = below.left;
                 // No noticeable time has passed since then, unless it has waited for a thief.
                 timed.then_ns = if is_stolen {
                     timed.whole = None;
@@ -352,17 +355,29 @@ impl<'a> Pace<'a> {
         }
     }
 
-    /// Notes that all steps have been run.
+    /// Notes that a part has no more items. So many of its steps are `left` that were never run, as
+    /// where an adaptor has seen that its items end here: those took no time.
     #[inline]
-    pub(crate) fn ended(&self) {
-        let Manner::Timed(timed) = self.manner else {
+    pub(crate) fn ended(&mut self, left: usize) {
+        if matches!(self.manner, Manner::Timed(_)) {
+            self.note_the_end(left);
+        }
+    }
+
+    #[inline(never)]
+    fn note_the_end(&mut self, left: usize) {
+        let Manner::Timed(timed) = &mut self.manner else {
             return;
         };
+        timed.left = timed.left.saturating_add(left);
+        if timed.whole.is_some_and(|steps| timed.left > steps / 2) {
+            return self.ended_early();
+        }
         if timed.is_settled {
             timed.note_the_grain();
         }
         if let Some(steps) = timed.whole {
-            timed.code.lasted(steps, timed.then_ns);
+            timed.code.lasted(steps - timed.left, timed.then_ns);
         }
     }
 
@@ -393,6 +408,7 @@ impl Timed {
             clock,
             then_ns: 0,
             whole,
+            left: 0,
         }
     }
 
@@ -403,10 +419,17 @@ impl Timed {
     }
 }
 
-/// Looks around before a loop of so many steps, and says how long it lasts.
+/// Looks around before a loop of so many steps, and says how long it lasts. As nobody knows that
+/// for sure, a loop that must look around while it lasts counts as unknown.
 #[inline(never)] // one copy for all loops
-fn look_before(code: Code, steps: usize) -> (Others, Length) {
-    (look_around(), code.length(steps))
+fn look_before(is_timed: bool, code: Code, steps: usize) -> (Others, Length) {
+    let (others, must_look) = look_before_loop();
+    let length = if is_timed || must_look {
+        Length::Unknown
+    } else {
+        code.length(steps)
+    };
+    (others, length)
 }
 
 /// Looks around between two grains: leaves a cancelled call, and says whether a worker is hungry.

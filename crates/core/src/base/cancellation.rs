@@ -142,6 +142,13 @@ impl CancellationToken {
         self.node.state.load(Ordering::Relaxed) != LIVE
     }
 
+    /// Whether a check of it looks at the clock.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn has_deadline(&self) -> bool {
+        self.node.deadline.is_some()
+    }
+
     #[cold]
     fn is_past(&self, deadline: Instant) -> bool {
         let is_past = Clock::start().began().is_some_and(|now| now >= deadline);

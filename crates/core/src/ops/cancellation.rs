@@ -45,7 +45,8 @@ use crate::worker::Worker;
 /// # Cost
 ///
 /// One allocation, and some tens of nanoseconds. A join or a push in `op` costs nothing more; a
-/// steal there some nanoseconds; a popped job some tens of instructions.
+/// steal there some nanoseconds; a popped job some tens of instructions; a loop of few
+/// cheap items the time of two looks at the clock, or some more.
 ///
 /// # Examples
 ///

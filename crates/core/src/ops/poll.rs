@@ -49,9 +49,25 @@ pub enum Others {
 #[inline(never)] // as above
 #[must_use]
 pub fn look_around() -> Others {
+    Worker::current().map_or(Others::Fed, look_around_as)
+}
+
+/// As [`look_around`], before a loop, and whether it must look again every few microseconds,
+/// however little there is for the others: because it may be cancelled, or a job may come from
+/// outside that is not to wait for it.
+#[doc(hidden)]
+#[inline(never)] // as above
+#[must_use]
+pub fn look_before_loop() -> (Others, bool) {
     let Some(worker) = Worker::current() else {
-        return Others::Fed;
+        return (Others::Fed, false);
     };
+    let others = look_around_as(worker);
+    (others, worker.may_be_cancelled() || worker.pool().prompt)
+}
+
+#[inline]
+fn look_around_as(worker: &Worker) -> Others {
     worker.checkpoint();
     if worker.looks_around() {
         Others::Hungry

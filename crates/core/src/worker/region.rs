@@ -225,6 +225,13 @@ impl Worker {
         self.context().is_some_and(|context| context.is_cancelled())
     }
 
+    /// True if somebody may cancel the present region.
+    #[inline]
+    pub(crate) fn may_be_cancelled(&self) -> bool {
+        self.context()
+            .is_some_and(|context| context.may_be_cancelled())
+    }
+
     /// True if the present region is cancelled and to be left. False while the thread unwinds:
     /// destructors run to their end.
     #[inline]

@@ -12,7 +12,7 @@ use heist_sync::thread;
 use super::*;
 use crate::granularity::{Granularity, SplitPolicy};
 use crate::iter::consumer::{ForEach, Reduce};
-use crate::iter::IntoParallelIterator;
+use crate::iter::{IntoParallelIterator, ParallelIterator};
 
 fn pool(workers: usize) -> ThreadPool {
     let pool = ThreadPoolBuilder::new().num_threads(workers).build();
@@ -32,7 +32,7 @@ fn policies() -> Vec<SplitPolicy> {
             min_len,
             max_len,
             granularity,
-            in_blocks: false,
+            ..SplitPolicy::default()
         })
     });
     both.concat()
@@ -408,4 +408,30 @@ fn a_loop_of_code_that_has_run_before_begins_with_a_sixteenth_of_itself_at_most(
             assert!((1..=len / 16).contains(&first_grain(len)), "{len}");
         }
     });
+}
+
+/// The items of an iterator that has ended took no time, and say nothing about those of the next
+/// one, whose first ones are therefore no more than a sixteenth.
+#[test]
+fn a_loop_that_an_adaptor_has_ended_does_not_count_as_a_short_one_of_all_its_steps() {
+    const LEN: usize = 1600;
+    let first_grain = |ends_at: usize| {
+        let grains = Mutex::new(Vec::new());
+        let (next, end, grains) = (0, LEN, &grains);
+        let iter = Noting { next, end, grains }
+            .map(|item| (item != ends_at).then_some(item))
+            .while_some();
+        drive(iter, ForEach::new(&|item| _ = black_box(item)));
+        let grains = grains.lock().expect("no panic");
+        let first = grains.iter().find(|grain| grain.start == 0);
+        first.map_or(LEN, Range::len)
+    };
+    // Threads know nothing of a code yet in a new pool.
+    for workers in [1, 2].repeat(10) {
+        pool(workers).install(|| {
+            first_grain(0);
+            let first = first_grain(LEN);
+            assert!((1..=LEN / 16).contains(&first), "{first} on {workers}");
+        });
+    }
 }

@@ -1,9 +1,13 @@
 //! Wishes about parts hold, and decide nothing but how the work is cut.
 
 use std::hint::black_box;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_core::{with_cancellation, CancellationToken, Cancelled};
+use heist_core::{Injected, ThreadPool, ThreadPoolBuilder};
 use heist_par::iter::plumbing::IndexedPart;
 use heist_par::iter::{MaxLen, MinLen};
 use heist_par::prelude::*;
@@ -208,4 +212,71 @@ fn deterministic_folds_give_the_same_parts_each_time() {
         assert!(all[0].len() >= len.min(1024));
         assert!(all.iter().all(|lens| *lens == all[0]));
     }
+}
+
+/// One code, so that a loop knows how long the last ones were, and more than a grain of work after
+/// some that had none.
+fn a_long_loop_after_short_ones(token: &CancellationToken, first: &(dyn Fn() + Sync)) -> bool {
+    const LEN: usize = 320;
+    let run = |token: &CancellationToken, item: &(dyn Fn(usize) + Sync)| {
+        let iter = (0..LEN).into_par_iter().with_cancellation(token);
+        let completion = iter.completion();
+        iter.for_each(item);
+        completion.is_complete()
+    };
+    for _ in 0..300 {
+        run(&CancellationToken::new(), &|_| {});
+    }
+    run(token, &|item| {
+        if item == 0 {
+            first();
+        }
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_micros(20) {
+            black_box(());
+        }
+    })
+}
+
+#[test]
+fn a_long_loop_after_short_ones_is_left_when_it_is_cancelled() {
+    for pool in &pools()[..2] {
+        let token = CancellationToken::new();
+        let run = || {
+            let never = CancellationToken::new();
+            a_long_loop_after_short_ones(&never, &|| token.cancel())
+        };
+        let left = pool.install(|| with_cancellation(&token, run));
+        assert_eq!(left, Err(Cancelled));
+    }
+}
+
+#[test]
+fn a_long_loop_after_short_ones_ends_at_its_deadline() {
+    for pool in &pools()[..2] {
+        let at = Instant::now() + Duration::from_millis(30);
+        let token = CancellationToken::new().with_deadline(at);
+        let until_then = || while Instant::now() < at {};
+        let is_complete = pool.install(|| a_long_loop_after_short_ones(&token, &until_then));
+        assert!(!is_complete);
+    }
+}
+
+#[test]
+fn a_job_from_outside_does_not_wait_for_a_long_loop_after_short_ones_in_a_prompt_pool() {
+    let pool = ThreadPoolBuilder::new().num_threads(1);
+    let pool = pool.injected(Injected::Prompt).build().expect("a pool");
+    let has_run = Arc::new(AtomicBool::new(false));
+    let submit = || {
+        let has_run = Arc::clone(&has_run);
+        thread::scope(|scope| {
+            let spawn = || pool.spawn(move || has_run.store(true, Ordering::Relaxed));
+            scope.spawn(spawn);
+        });
+    };
+    let ran_before_its_end = pool.install(|| {
+        a_long_loop_after_short_ones(&CancellationToken::new(), &submit);
+        has_run.load(Ordering::Relaxed)
+    });
+    assert!(ran_before_its_end);
 }

@@ -77,6 +77,13 @@ impl Context {
         false
     }
 
+    /// True if its jobs may be told to stop.
+    pub(crate) fn may_be_cancelled(&self) -> bool {
+        let mut held = self.chain().map(|context| &context.held);
+        let first = held.find(|held| !matches!(held, Held::Around(_)));
+        matches!(first, Some(Held::Token(_)))
+    }
+
     /// True if something is to be entered around its jobs.
     pub(crate) fn surrounds(&self) -> bool {
         self.surrounds

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use heist_core::CancellationToken;
 use heist_sync::atomic::{AtomicBool, Ordering};
 
-use crate::part::{forward, Part};
+use crate::granularity::SplitPolicy;
+use crate::part::Part;
 
 /// The items before a flag is set: see
 /// [`with_cancellation`](crate::iter::ParallelIterator::with_cancellation).
@@ -113,5 +114,13 @@ impl<I: Part> Part for WithCancellation<I> {
         wants_more
     }
 
-    forward!(base);
+    fn split_policy(&self) -> SplitPolicy {
+        let mut policy = self.base.split_policy();
+        policy.is_timed |= self.token.has_deadline();
+        policy
+    }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
 }

@@ -210,6 +210,7 @@ where
         SplitPolicy {
             granularity: base.granularity,
             in_blocks: base.in_blocks,
+            is_timed: base.is_timed,
             ..SplitPolicy::default()
         }
     }
