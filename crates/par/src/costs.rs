@@ -8,9 +8,9 @@
 //! 1. an untimed loop offers half of itself if a worker is hungry when it begins, or when it looks
 //!    again: after an eighth (a brief one, after half), and then after twice as much each time;
 //! 2. if it sees at such a look that a thief has taken the offer, the rest is timed, and shared
-//!    like that of any loop; and so is the next loop; of the loops after that none counts as brief
-//!    for a while, so that a program with a long loop after every thousand brief ones loses half of
-//!    the first long one only;
+//!    like that of any loop; and so is the next loop. If the thief's half was not short, no loop of
+//!    that code counts as brief for a while, so that a program with a long loop after every thousand
+//!    brief ones loses half of the first long one only;
 //! 3. of [`RUNS`] loops of the same code one is always timed, of brief ones [`RUNS_IF_BRIEF`];
 //! 4. a loop that may be cancelled, and any in a prompt pool, is always timed.
 //!
@@ -141,12 +141,13 @@ impl Code {
         });
     }
 
-    /// Has the next loop timed, and the next ones looked at as often as short ones.
-    pub(crate) fn doubt(self) {
+    /// Has the next loop timed, and if this one `was_long`, the next ones looked at as often as
+    /// short ones.
+    pub(crate) fn doubt(self, was_long: bool) {
         self.with(|cell| {
-            let Entry { code, .. } = cell.get();
+            let Entry { code, wary, .. } = cell.get();
             if code == self {
-                let wary = WARY;
+                let wary = if was_long { WARY } else { wary };
                 cell.set(Entry { code, wary, ..NONE });
             }
         });
@@ -291,11 +292,16 @@ mod tests {
     }
 
     #[test]
-    fn after_a_doubt_no_loop_is_brief_for_a_while() {
+    fn after_a_long_loop_none_is_brief_for_a_while() {
         let code = Code(0xD000);
         code.lasted(10, 10);
         assert_eq!(code.length(10), Length::Brief);
-        code.doubt();
+        code.doubt(false);
+        assert_eq!(code.length(10), Length::Unknown);
+        code.lasted(10, 10);
+        assert_eq!(code.length(10), Length::Brief, "it was short");
+        code.doubt(true);
+        code.doubt(false);
         assert_eq!(code.length(10), Length::Unknown);
         for _ in 1..WARY {
             code.lasted(10, 10);
@@ -310,9 +316,9 @@ mod tests {
     fn doubts_hold_for_the_code_that_they_are_of() {
         let (code, other) = (Code(0x5000), Code(0x5000 + (ENTRIES << 10)));
         code.lasted(10, 10);
-        other.doubt();
+        other.doubt(true);
         assert!(code.is_short(10));
-        code.doubt();
+        code.doubt(true);
         assert!(!code.is_short(10));
         other.lasted(10, 10);
         assert!(

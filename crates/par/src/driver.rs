@@ -223,6 +223,7 @@ where
     let others = consumer.split(lower.known_len());
     let (mut lower, mut lower_outcome) = (Some((lower, consumer)), None);
     let (mut upper, mut upper_outcome) = (Some((upper, others)), None);
+    let mut was_long = false;
     join_in_one_copy(
         &mut || {
             let (part, consumer) = lower.take().expect(ONCE);
@@ -236,7 +237,9 @@ where
                 return;
             }
             let (part, others) = upper.take().expect(ONCE);
-            let mut outcome = run(&mut behind.of_offer(), part, others, &lower_ended);
+            let mut above = behind.of_offer();
+            let mut outcome = run(&mut above, part, others, &lower_ended);
+            was_long = behind.was_long(&above);
             if let Some(left) = &mut outcome.1 {
                 left.part.pause();
             }
@@ -245,7 +248,7 @@ where
         },
     );
     let lower = lower_outcome.expect(ONCE);
-    pace.after_offer(&below, upper.is_none());
+    pace.after_offer(&below, upper.is_none(), was_long);
     let upper = upper_outcome.unwrap_or_else(|| {
         let (part, others) = upper.expect("nobody has begun it");
         let above = None;

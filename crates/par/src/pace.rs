@@ -6,7 +6,7 @@ use heist_core::policy::Grain;
 use heist_core::{look_around, look_before_loop, show_jobs, Others};
 use heist_sync::Clock;
 
-use crate::costs::{Code, Length};
+use crate::costs::{Code, Length, SHORT_NS};
 use crate::granularity::{Granularity, SplitPolicy, UNKNOWN};
 
 /// The fraction of a short loop that is run before the first look; then twice as much each time.
@@ -214,8 +214,18 @@ impl<'a> Pace<'a> {
         }
     }
 
+    /// True if a part that a thief has run was long, although the loop counts as a short one.
+    #[inline(never)]
+    pub(crate) fn was_long(&self, of_thief: &Self) -> bool {
+        matches!(self.manner, Manner::Short { .. })
+            && match of_thief.manner {
+                Manner::Timed(timed) => timed.lasts_ns() > SHORT_NS,
+                _ => false,
+            }
+    }
+
     /// Notes the end of an offer, after the lower part, which ended with the pace `below`.
-    pub(crate) fn after_offer(&mut self, below: &Self, is_stolen: bool) {
+    pub(crate) fn after_offer(&mut self, below: &Self, is_stolen: bool, was_long: bool) {
         match (&mut self.manner, below.manner) {
             (Manner::Timed(timed), Manner::Timed(below)) => {
                 timed.grain = below.grain;
@@ -232,7 +242,7 @@ impl<'a> Pace<'a> {
             (Manner::Short { code, next, .. }, _) => {
                 *next = usize::MAX;
                 if is_stolen {
-                    code.doubt();
+                    code.doubt(was_long);
                 }
             }
             _ => {}
@@ -348,7 +358,7 @@ impl<'a> Pace<'a> {
                 }
             }
             Manner::Short { code, on_offer, .. } if *on_offer && self.hungry => {
-                code.doubt();
+                code.doubt(false);
                 self.manner = Manner::Timed(Timed::new(*code, Grain::new(), None));
             }
             Manner::Short { next, .. } => *next = next.saturating_mul(2),
@@ -410,6 +420,11 @@ impl Timed {
             whole,
             left: 0,
         }
+    }
+
+    /// The time since it began.
+    fn lasts_ns(&self) -> u64 {
+        self.clock.map_or(0, |clock| clock.elapsed_ns())
     }
 
     /// For the next loop of this code.
