@@ -13,7 +13,13 @@ use heist::{pools_per_node, ThreadPoolBuilder};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     match std::env::args().nth(1) {
         None => on_each_node(),
-        Some(seconds) => follow(Duration::from_secs(seconds.parse()?)),
+        Some(text) => match text.parse() {
+            Ok(seconds) => follow(Duration::from_secs(seconds)),
+            Err(error) => Err(format!(
+                "could not follow the limits for {text:?} seconds: {error}; a whole number is accepted"
+            )
+            .into()),
+        },
     }
 }
 
