@@ -125,8 +125,8 @@ const NOT_IN_RELEASE: [&str; 14] = [
     "timeline",
 ];
 
-/// The call of cargo that runs the tests of heist-core's protocols, and of futures, with
-/// optimisations.
+/// The call of cargo that runs the tests of heist-core's protocols, of futures, and of how loops
+/// are cut, with optimisations.
 fn release_tests(root: &Path) -> anyhow::Result<String> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(root.join("crates/core/tests"))? {
@@ -139,9 +139,11 @@ fn release_tests(root: &Path) -> anyhow::Result<String> {
     }
     names.sort_unstable();
     let tests = names.iter().map(|name| format!(" --test {name}"));
-    // The wakers of futures once differed in optimised programs only.
+    // In optimised programs only, wakers of one future differed once, and long loops were run by
+    // one worker if short ones of their code had come before.
     Ok(format!(
-        "test --release -p heist-core -p heist-futures --lib --test futures{}",
+        "test --release -p heist-core -p heist-futures -p heist-par --lib --test futures \
+         --test granularity{}",
         tests.collect::<String>()
     ))
 }

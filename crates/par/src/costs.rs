@@ -8,9 +8,9 @@
 //! 1. an untimed loop offers half of itself if a worker is hungry when it begins, or when it looks
 //!    again: after an eighth (a brief one, after half), and then after twice as much each time;
 //! 2. if it sees at such a look that a thief has taken the offer, the rest is timed, and shared
-//!    like that of any loop; and so is the next loop. If the thief's half was not short, no loop of
-//!    that code counts as brief for a while, so that a program with a long loop after every
-//!    thousand brief ones loses half of the first long one only;
+//!    like that of any loop; and so is the next loop. If it lasted longer from then on than a short
+//!    loop, no loop of that code counts as brief for a while, so that a program with a long loop
+//!    after every thousand brief ones loses half of the first long one only;
 //! 3. of [`RUNS`] loops of the same code one is always timed, of brief ones [`RUNS_IF_BRIEF`];
 //! 4. a loop that may be cancelled, and any in a prompt pool, is always timed.
 //!

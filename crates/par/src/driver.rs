@@ -223,7 +223,7 @@ where
     let others = consumer.split(lower.known_len());
     let (mut lower, mut lower_outcome) = (Some((lower, consumer)), None);
     let (mut upper, mut upper_outcome) = (Some((upper, others)), None);
-    let mut was_long = false;
+    let mut thiefs = None;
     join_in_one_copy(
         &mut || {
             let (part, consumer) = lower.take().expect(ONCE);
@@ -239,7 +239,7 @@ where
             let (part, others) = upper.take().expect(ONCE);
             let mut above = behind.of_offer();
             let mut outcome = run(&mut above, part, others, &lower_ended);
-            was_long = behind.was_long(&above);
+            thiefs = above.clock();
             if let Some(left) = &mut outcome.1 {
                 left.part.pause();
             }
@@ -248,7 +248,7 @@ where
         },
     );
     let lower = lower_outcome.expect(ONCE);
-    pace.after_offer(&below, upper.is_none(), was_long);
+    pace.after_offer(&below, upper.is_none(), thiefs);
     let upper = upper_outcome.unwrap_or_else(|| {
         let (part, others) = upper.expect("nobody has begun it");
         let above = None;

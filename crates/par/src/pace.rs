@@ -214,18 +214,17 @@ impl<'a> Pace<'a> {
         }
     }
 
-    /// True if a part that a thief has run was long, although the loop counts as a short one.
-    #[inline(never)]
-    pub(crate) fn was_long(&self, of_thief: &Self) -> bool {
-        matches!(self.manner, Manner::Short { .. })
-            && match of_thief.manner {
-                Manner::Timed(timed) => timed.lasts_ns() > SHORT_NS,
-                _ => false,
-            }
+    /// The clock of a part that a thief has run, if its time may matter.
+    pub(crate) fn clock(&self) -> Option<Clock> {
+        match self.manner {
+            Manner::Timed(timed) => timed.clock,
+            _ => None,
+        }
     }
 
-    /// Notes the end of an offer, after the lower part, which ended with the pace `below`.
-    pub(crate) fn after_offer(&mut self, below: &Self, is_stolen: bool, was_long: bool) {
+    /// Notes the end of an offer, after the lower part, which ended with the pace `below`; a thief
+    /// that has run the upper part began by this clock.
+    pub(crate) fn after_offer(&mut self, below: &Self, is_stolen: bool, thiefs: Option<Clock>) {
         match (&mut self.manner, below.manner) {
             (Manner::Timed(timed), Manner::Timed(below)) => {
                 timed.grain = below.grain;
@@ -242,7 +241,8 @@ impl<'a> Pace<'a> {
             (Manner::Short { code, next, .. }, _) => {
                 *next = usize::MAX;
                 if is_stolen {
-                    code.doubt(was_long);
+                    let lasted_ns = thiefs.map_or(0, |clock| clock.elapsed_ns());
+                    code.doubt(lasted_ns > SHORT_NS);
                 }
             }
             _ => {}
@@ -420,11 +420,6 @@ impl Timed {
             whole,
             left: 0,
         }
-    }
-
-    /// The time since it began.
-    fn lasts_ns(&self) -> u64 {
-        self.clock.map_or(0, |clock| clock.elapsed_ns())
     }
 
     /// For the next loop of this code.

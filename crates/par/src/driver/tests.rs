@@ -258,7 +258,9 @@ fn parts_that_are_stolen_one_by_one_do_not_pile_up_on_the_stack() {
         pool(2).install(|| drive(comb, Few { wanted, consumed }));
         assert_eq!(consumed.load(Ordering::Relaxed), 20_000);
         if is_known {
-            assert_eq!(given.load(Ordering::Relaxed), 100);
+            // Fewer where the rest goes by in one grain.
+            let given = given.load(Ordering::Relaxed);
+            assert!((1..=100).contains(&given), "{given}");
         }
     }
 }

@@ -8,7 +8,6 @@ mod collect;
 mod consumers;
 mod folds;
 mod generators;
-mod granularity;
 mod indexed;
 mod loops;
 mod pieces;
