@@ -258,9 +258,10 @@ fn parts_that_are_stolen_one_by_one_do_not_pile_up_on_the_stack() {
         pool(2).install(|| drive(comb, Few { wanted, consumed }));
         assert_eq!(consumed.load(Ordering::Relaxed), 20_000);
         if is_known {
-            // Fewer where the rest goes by in one grain.
+            // With optimisations the rest may go by in one grain.
+            let least = if cfg!(debug_assertions) { 100 } else { 1 };
             let given = given.load(Ordering::Relaxed);
-            assert!((1..=100).contains(&given), "{given}");
+            assert!((least..=100).contains(&given), "{given}");
         }
     }
 }
