@@ -5,6 +5,7 @@ pub(crate) mod choices;
 pub(crate) mod thread;
 pub(crate) mod thread_pool;
 
+mod driven;
 mod enter;
 mod environment;
 pub(crate) mod global;

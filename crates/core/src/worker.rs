@@ -23,6 +23,7 @@
 //! | `shares`, `guest` | what keeps the pool while futures are scheduled, and its memory for them |
 //! | `claimed` | a job that others than its queue may run or cancel |
 //! | `main_loop` | the top of a worker's stack |
+//! | `driven` | the main loop as a future, which a function of the program's polls |
 //! | `caller`, `serial`, `adopted` | threads of the program that are workers for a call, or for good |
 
 mod activity;
@@ -34,6 +35,7 @@ pub(crate) mod claimed;
 pub(crate) mod completion;
 mod current;
 mod descendants;
+mod driven;
 pub(crate) mod guest;
 pub(crate) mod latch;
 mod lend;

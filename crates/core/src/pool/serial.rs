@@ -31,8 +31,9 @@ impl<S> ThreadPoolBuilder<S> {
     /// # Errors
     ///
     /// Building the pool fails with a setting that concerns threads: more than one thread, the
-    /// current thread, compensation workers, a start, exit or spawn handler, thread names, a stack
-    /// size, a niceness, [`Callers::Move`]; and not pinned.
+    /// current thread, compensation workers, a start, exit or spawn handler, a function that
+    /// [drives](Self::drive_workers) workers, thread names, a stack size, a niceness,
+    /// [`Callers::Move`]; and not pinned.
     ///
     /// # Examples
     ///
@@ -70,6 +71,7 @@ impl Settings {
             ),
             (self.handlers.start.is_some(), "a start_handler".to_owned()),
             (self.handlers.exit.is_some(), "an exit_handler".to_owned()),
+            (self.handlers.drive.is_some(), "drive_workers".to_owned()),
             (self.has_spawn_handler, "a spawn_handler".to_owned()),
             (self.thread_name.is_some(), "a thread_name".to_owned()),
             (self.stack_size.is_some(), "a stack_size".to_owned()),

@@ -85,6 +85,7 @@ impl Settings {
     fn callers(&self, placement: &Placement, scheduled: bool) -> Callers {
         let are_common = self.handlers.start.is_none()
             && self.handlers.exit.is_none()
+            && self.handlers.drive.is_none()
             && self.stack_size.is_none()
             && placement.pinned.is_none();
         let default = if are_common {

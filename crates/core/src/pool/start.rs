@@ -89,6 +89,28 @@ impl Pool {
         }
     }
 
+    /// The number of a pool that `is_seen` from outside.
+    fn number(is_seen: bool) -> usize {
+        if is_seen {
+            Self::next_number()
+        } else {
+            0
+        }
+    }
+
+    /// How the workers sleep: not in the function that drives them if the pool is scheduled, since
+    /// the schedule says who runs, and knows no waits but heist's.
+    fn sleep(config: &mut Config, is_scheduled: bool) -> Sleep {
+        let sleep = Sleep::new(config.workers, config.compensation, config.barrier);
+        if is_scheduled {
+            config.handlers.drive = None;
+        }
+        match config.handlers.drive {
+            Some(_) => sleep.driven(),
+            None => sleep,
+        }
+    }
+
     /// The pool, without its threads. Takes the handlers out of the configuration.
     fn new(config: &mut Config) -> Result<Arc<Self>, ThreadPoolBuildError> {
         let (workers, waiting, stack_size) = (config.workers, config.waiting, config.stack_size());
@@ -99,7 +121,7 @@ impl Pool {
         let all = workers + compensation;
         let members = config.scheduled.then(|| Members::reserve(all)).flatten();
         let is_framed = config.stall_patience.is_some() || members.is_some();
-        let is_seen = config.live || is_framed;
+        let sleep = Self::sleep(config, members.is_some());
         Ok(Arc::new_cyclic(|me: &Weak<Self>| {
             let mut states = places.states;
             let parts = places.parts.drain(..).enumerate();
@@ -119,7 +141,7 @@ impl Pool {
             }));
             Self {
                 me: me.clone(),
-                number: if is_seen { Self::next_number() } else { 0 },
+                number: Self::number(config.live || is_framed),
                 workers: states.into_boxed_slice(),
                 compensation: Compensation::new(workers, compensation),
                 serial: config.serial.then(SerialPlace::default),
@@ -128,7 +150,7 @@ impl Pool {
                     pool.start_compensation(index, stack_size)
                 }),
                 lanes: Lanes::new(),
-                sleep: Sleep::new(workers, compensation, config.barrier),
+                sleep,
                 active: Active::new(workers, config.follows_cpu_limit),
                 placement,
                 stack_guard: config.stack_guard,

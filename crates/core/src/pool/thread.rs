@@ -288,6 +288,8 @@ impl Pool {
         worker.begins_to_work();
         if self.is_compensating(index) {
             worker.stand_in(!blocks);
+        } else if let Some(drive) = &pool.handlers.drive {
+            worker.main_loop_driven(drive);
         } else {
             worker.main_loop(|| false);
         }

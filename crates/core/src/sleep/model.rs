@@ -3,6 +3,7 @@
 //! Run with `cargo xtask model`. A lost wake-up shows as a deadlock: loom reports that every thread
 //! is blocked.
 
+mod driven;
 mod hints;
 mod resize;
 mod several;
@@ -14,7 +15,7 @@ use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heist_sync::cell::UnsafeCell;
 use heist_sync::{fault, thread, Barrier, BarrierRequest};
 
-use super::protocol::Rest;
+use super::protocol::{Rest, Sleeps};
 use super::{Jobs, Searcher, Sleep, Sleeper};
 use crate::base::latch::CoreLatch;
 
@@ -392,7 +393,7 @@ fn a_job_that_is_left_to_the_lookout_is_found() {
         pool.sleep.start_search();
         let rest = pool
             .sleep
-            .announce(Sleeper::Worker(1), true, &pool.end[1], &*pool);
+            .announce(Sleeper::Worker(1), Sleeps::Vacant, &pool.end[1], &*pool);
         assert!(rest.is_some());
         pool.participate(false);
         let lookout = sleeper(&pool, 0);
@@ -467,7 +468,7 @@ fn with_a_caller() -> (Arc<Pool>, usize) {
     pool.sleep.start_search();
     let rest = pool
         .sleep
-        .announce(Sleeper::Worker(1), true, &pool.end[1], &*pool);
+        .announce(Sleeper::Worker(1), Sleeps::Vacant, &pool.end[1], &*pool);
     assert_eq!(rest, Some(Rest::Briefly));
     let index = pool.sleep.take_place().expect("one is vacant");
     pool.signalled.store(false, Ordering::Relaxed);

@@ -11,6 +11,7 @@ use heist_sync::{fault, thread, Barrier, BarrierMode, CachePadded, Futex};
 
 use super::counts::Counts;
 use super::lookout::Lookout;
+use super::resting::Resting;
 use crate::base::latch::CoreLatch;
 use crate::schedule;
 
@@ -40,6 +41,8 @@ pub(crate) struct Sleep {
     parkers: Box<[CachePadded<Futex>]>,
     pub(super) barrier: Barrier,
     pub(super) lookout: Lookout,
+    /// Where each worker rests if it is driven; none otherwise.
+    pub(super) driven: Box<[CachePadded<Resting>]>,
     /// True if a caller has found no place. A hint.
     pub(super) place_wanted: AtomicBool,
     /// How many workers are active: those with this index or above are recalled.
@@ -96,6 +99,17 @@ pub(crate) enum Rest {
     Briefly,
 }
 
+/// The place of somebody who sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sleeps {
+    /// It has no frame, so that a caller may take the place.
+    Vacant,
+    /// It has frames, or is in the place of a worker.
+    Held,
+    /// It rests in a function of the program's, and nowhere else if that can be.
+    Driven,
+}
+
 impl Sleep {
     /// For this many workers, all awake and none searching, and some more behind them that have
     /// withdrawn.
@@ -111,6 +125,7 @@ impl Sleep {
             parkers: parkers.collect(),
             barrier,
             lookout: Lookout::new(),
+            driven: Box::default(),
             place_wanted: AtomicBool::new(false),
             active: CachePadded::new(AtomicUsize::new(workers)),
         }
@@ -259,7 +274,10 @@ impl Sleep {
         // `come_back`.
         let order = fault::ordering("sleep.unpark.awake", Ordering::Release);
         parker.store(AWAKE, order);
-        parker.wake_one();
+        match self.driven.get(worker) {
+            Some(place) if place.is_on() => place.call_waker(),
+            _ => parker.wake_one(),
+        }
         true
     }
 
@@ -297,12 +315,10 @@ impl Sleep {
     /// latch is set. It must then look for work once more and [`block`](Self::block) (S4, S5) or
     /// [`cancel`](Self::cancel). `None` if the latch is set: it must not sleep, and is still
     /// searching.
-    ///
-    /// `vacates`: it has no frame, so that a caller may take its place.
     pub(super) fn announce(
         &self,
         parker: Sleeper,
-        vacates: bool,
+        place: Sleeps,
         latch: &CoreLatch,
         jobs: &impl Jobs,
     ) -> Option<Rest> {
@@ -310,7 +326,10 @@ impl Sleep {
         // can turn the count back.
         let now = self.change(Counts::ONE_SLEEPING.wrapping_sub(Counts::ONE_SEARCHING));
         // S2. Release: pairs with the acquire in `unpark_if`, and in `take_place`.
-        let state = if vacates { VACANT } else { ASLEEP };
+        let state = match place {
+            Sleeps::Vacant => VACANT,
+            Sleeps::Held | Sleeps::Driven => ASLEEP,
+        };
         let order = fault::ordering("sleep.announce.parker", Ordering::Release);
         self.parker(parker).store(state, order);
         // After the parker: whoever sets a sleeping latch finds it armed.
@@ -329,7 +348,8 @@ impl Sleep {
         }
         let has_barrier = self.barrier.mode() == BarrierMode::Membarrier;
         let is_wanted = if has_barrier {
-            self.lookout.has_news()
+            // A lookout blocks for a while. Without one, callers wake somebody.
+            place != Sleeps::Driven && self.lookout.has_news()
         } else {
             self.lookout.expect_missed_jobs();
             !now.all_sleep(self.workers())
@@ -398,7 +418,12 @@ impl Sleep {
             // Acquire: pairs with the release in `leave_place`, as a caller may have been here.
             match parker.load(order) {
                 AWAKE => return,
-                WAKING => parker.wait(WAKING),
+                WAKING if self.driven.is_empty() => parker.wait(WAKING),
+                // A driven one is not woken for this.
+                WAKING => {
+                    parker.wait_timeout(WAKING, Lookout::PERIOD);
+                    yield_in_a_model();
+                }
                 // A caller took the place in this moment.
                 TAKEN => {
                     parker.wait_timeout(TAKEN, Lookout::PERIOD);

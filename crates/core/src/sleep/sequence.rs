@@ -1,7 +1,7 @@
 //! The sequence of an idle worker: from running out of work, through searches and sleep, to a job
 //! or to a latch that is set.
 
-use super::protocol::{Jobs, Sleep, Sleeper};
+use super::protocol::{Jobs, Rest, Sleep, Sleeper, Sleeps};
 use crate::base::latch::CoreLatch;
 
 /// A worker that looks for a job.
@@ -41,47 +41,69 @@ impl Sleep {
         vacates: bool,
         latch: &CoreLatch,
     ) -> Option<S::Job> {
+        let place = if vacates {
+            Sleeps::Vacant
+        } else {
+            Sleeps::Held
+        };
         self.start_search();
         loop {
-            if latch.probe() || searcher.is_recalled() {
-                return None;
-            }
-            if let Some(job) = searcher.find() {
-                return Some(job);
-            }
-            if searcher.pause(vacates && self.is_a_place_wanted()) {
-                self.fall_asleep(searcher, jobs, parker, vacates, latch);
+            match self.search_awake(searcher, jobs, parker, place, latch) {
+                Ok(found) => return found,
+                Err(rest) => {
+                    // As the lookout it looks at its own deque as well, for a caller's jobs.
+                    self.block(parker, rest, jobs, || sees_a_job(jobs, parker));
+                    self.has_slept(searcher, latch);
+                }
             }
         }
     }
 
-    /// Sleeps until the latch is set or there may be a job.
-    fn fall_asleep(
+    /// As [`search`](Self::search), for somebody who searches already, up to its next sleep, which
+    /// is announced then: it has to rest so, and to say that it [has slept](Self::has_slept).
+    pub(super) fn search_awake<S: Searcher>(
         &self,
-        searcher: &impl Searcher,
+        searcher: &mut S,
         jobs: &impl Jobs,
         parker: Sleeper,
-        vacates: bool,
+        place: Sleeps,
         latch: &CoreLatch,
-    ) {
-        let worker = parker.index();
-        // Before the parker is armed: from then on a caller may have the place, and with it the
-        // local state.
-        searcher.begins_to_sleep();
-        match self.announce(parker, vacates, latch, jobs) {
-            None => {}
-            Some(rest) if jobs.are_beyond(worker) || searcher.is_recalled() => {
-                self.cancel(parker, rest);
+    ) -> Result<Option<S::Job>, Rest> {
+        loop {
+            if latch.probe() || searcher.is_recalled() {
+                return Ok(None);
             }
-            Some(rest) => {
-                searcher.sleeps();
-                // As the lookout it looks at its own deque as well, for a caller's jobs.
-                self.block(parker, rest, jobs, || {
-                    jobs.are_at(worker) || jobs.are_beyond(worker)
-                });
+            if let Some(job) = searcher.find() {
+                return Ok(Some(job));
+            }
+            let is_wanted = place == Sleeps::Vacant && self.is_a_place_wanted();
+            if searcher.pause(is_wanted) {
+                // Before the parker is armed: from then on a caller may have the place, and with it
+                // the local state.
+                searcher.begins_to_sleep();
+                match self.announce(parker, place, latch, jobs) {
+                    None => {}
+                    Some(rest) if jobs.are_beyond(parker.index()) || searcher.is_recalled() => {
+                        self.cancel(parker, rest);
+                    }
+                    Some(rest) => {
+                        searcher.sleeps();
+                        return Err(rest);
+                    }
+                }
+                self.has_slept(searcher, latch);
             }
         }
+    }
+
+    /// The sleep is over, whatever came of it.
+    pub(crate) fn has_slept(&self, searcher: &impl Searcher, latch: &CoreLatch) {
         latch.wake_up();
         searcher.has_woken();
     }
+}
+
+/// True if there is a job anywhere, also in the worker's own deque.
+pub(super) fn sees_a_job(jobs: &impl Jobs, parker: Sleeper) -> bool {
+    jobs.are_at(parker.index()) || jobs.are_beyond(parker.index())
 }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use heist_sync::{Barrier, BarrierRequest};
 
-use super::protocol::Rest;
+use super::protocol::{Rest, Sleeps};
 use super::{Jobs, Looks, Sleep, Sleeper};
 use crate::base::latch::CoreLatch;
 
@@ -62,7 +62,12 @@ fn sleep_without_membarrier(workers: usize) -> Sleep {
 /// Lets a searching worker announce its sleep.
 fn announce(sleep: &Sleep, worker: usize) -> Rest {
     sleep.start_search();
-    let rest = sleep.announce(Sleeper::Worker(worker), true, &CoreLatch::new(), &nowhere());
+    let rest = sleep.announce(
+        Sleeper::Worker(worker),
+        Sleeps::Vacant,
+        &CoreLatch::new(),
+        &nowhere(),
+    );
     rest.expect("its latch is not set")
 }
 
@@ -153,7 +158,7 @@ fn no_worker_sleeps_on_a_latch_that_is_set() {
     assert!(!unsafe { CoreLatch::set(&raw const latch) });
     sleep.start_search();
     assert_eq!(
-        sleep.announce(Sleeper::Worker(0), true, &latch, &nowhere()),
+        sleep.announce(Sleeper::Worker(0), Sleeps::Vacant, &latch, &nowhere()),
         None
     );
     assert_eq!(counts(&sleep), (1, 0));
@@ -219,7 +224,12 @@ fn a_caller_takes_the_last_vacant_place_and_gives_it_back() {
 fn a_caller_takes_no_place_in_which_somebody_waits() {
     let sleep = sleep(1);
     sleep.start_search();
-    let rest = sleep.announce(Sleeper::Worker(0), false, &CoreLatch::new(), &nowhere());
+    let rest = sleep.announce(
+        Sleeper::Worker(0),
+        Sleeps::Held,
+        &CoreLatch::new(),
+        &nowhere(),
+    );
     assert_eq!(rest, Some(Rest::UntilUnparked));
     assert_eq!(sleep.take_place(), None);
 }
@@ -230,7 +240,12 @@ fn a_caller_that_waits_has_a_parker_of_its_own() {
     let _ = announce(&sleep, 0);
     assert_eq!(sleep.take_place(), Some(0));
     sleep.start_search();
-    let rest = sleep.announce(Sleeper::Caller(0), false, &CoreLatch::new(), &nowhere());
+    let rest = sleep.announce(
+        Sleeper::Caller(0),
+        Sleeps::Held,
+        &CoreLatch::new(),
+        &nowhere(),
+    );
     assert_eq!(counts(&sleep), (0, 1));
     assert!(sleep.unpark(0));
     sleep.block(
@@ -257,7 +272,12 @@ fn while_there_is_a_lookout_brief_work_wakes_nobody() {
     );
     sleep.leave_place(1, &nowhere());
     // The one that was woken finds nothing.
-    let rest = sleep.announce(Sleeper::Worker(0), true, &CoreLatch::new(), &nowhere());
+    let rest = sleep.announce(
+        Sleeper::Worker(0),
+        Sleeps::Vacant,
+        &CoreLatch::new(),
+        &nowhere(),
+    );
     assert_eq!(rest, Some(Rest::AsLookout));
     assert_eq!(sleep.take_place(), Some(1));
     assert_eq!(sleep.published_by(&nowhere(), || true), None);
@@ -272,7 +292,12 @@ fn the_lookout_gives_up_when_no_caller_comes_any_more_although_somebody_works() 
     let _ = announce(&sleep, 1);
     assert_eq!(sleep.take_place(), Some(1), "this caller stays");
     sleep.start_search();
-    let rest = sleep.announce(Sleeper::Worker(2), true, &CoreLatch::new(), &nowhere());
+    let rest = sleep.announce(
+        Sleeper::Worker(2),
+        Sleeps::Vacant,
+        &CoreLatch::new(),
+        &nowhere(),
+    );
     assert_eq!(rest, Some(Rest::AsLookout));
     std::thread::scope(|threads| {
         let sleeper = threads.spawn(|| {

@@ -7,7 +7,7 @@ use crate::base::brief::Brief;
 use crate::base::job::JobSlot;
 use crate::base::region::Watch;
 use crate::policy::{CallHistory, Gaps, Priority, Reach, Rng, StealBackoff, Turns};
-use crate::sleep::Looks;
+use crate::sleep::{Looks, Nap};
 
 /// The part that only the worker's own thread touches.
 pub(crate) struct Local {
@@ -113,6 +113,8 @@ pub(crate) struct Thread {
     pub(crate) calls: Cell<CallHistory>,
     /// True while the program's code blocks, inside [`blocking`](crate::blocking).
     pub(crate) is_blocked: Cell<bool>,
+    /// While the worker rests in the function that drives it: how, and since when it has no work.
+    pub(crate) nap: Cell<Option<(Nap, u64)>>,
     /// Spare shares of the pool, if the worker may have any.
     pub(crate) stock: Cell<Option<usize>>,
     /// Spare shares of its memory; none where `stock` is `None`.
@@ -162,6 +164,7 @@ impl Local {
                 is_caller: Cell::new(false),
                 calls: Cell::new(CallHistory::new()),
                 is_blocked: Cell::new(false),
+                nap: Cell::new(None),
                 stock: Cell::new(None),
                 guests: Cell::new(0),
                 last: Cell::new(None),

@@ -1,6 +1,8 @@
 //! The state that the workers of a pool share.
 
 use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Instant;
 
@@ -81,12 +83,16 @@ pub(crate) struct Pool {
     pub(crate) handlers: Handlers,
 }
 
+/// The function that polls the main loop of a worker, which is a future.
+pub(crate) type Drive = Box<dyn Fn(Pin<&mut dyn Future<Output = ()>>) + Send + Sync>;
+
 /// User callbacks.
 #[derive(Default)]
 pub(crate) struct Handlers {
     pub(crate) panic: Option<Box<dyn Fn(Payload) + Send + Sync>>,
     pub(crate) start: Option<Box<dyn Fn(usize) + Send + Sync>>,
     pub(crate) exit: Option<Box<dyn Fn(usize) + Send + Sync>>,
+    pub(crate) drive: Option<Drive>,
 }
 
 impl Pool {

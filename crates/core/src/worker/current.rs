@@ -23,7 +23,8 @@ thread_local! {
 thread_local! {
     /// The worker that this thread is, while that is not in `CURRENT`: because its pool is metered
     /// (`insight.rs`) or scheduled (`schedule.rs`), because contexts carry the tail of its deque
-    /// (`ops/context.rs`), or because it blocks (`worker/blocking.rs`).
+    /// (`ops/context.rs`), or because it blocks (`worker/blocking.rs`) or
+    /// rests in the function that drives it (`worker/driven.rs`).
     static HIDDEN: Cell<*const Worker> = const { Cell::new(ptr::null()) }
 }
 
@@ -62,6 +63,7 @@ impl Worker {
     pub(crate) fn reveal<'job>() -> Option<&'job Self> {
         let worker = Self::hidden()?;
         worker.unblock();
+        worker.end_rest();
         worker.store_tail();
         worker.point(Point::Work);
         Some(worker)

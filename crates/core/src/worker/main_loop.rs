@@ -13,6 +13,19 @@ const WINDOW: u32 = Turns::JOBS_MAX / 2;
 impl Worker {
     /// Runs jobs, as the outermost frame of a worker, until the pool has ended or it `is_over`.
     pub(crate) fn main_loop(&self, is_over: impl Fn() -> bool) {
+        self.main_loop_until(is_over, || {
+            self.search_until(&self.state().end, true);
+            true
+        });
+    }
+
+    /// As [`main_loop`](Self::main_loop); out of work it calls `search`, and ends if that returns
+    /// false.
+    pub(crate) fn main_loop_until(
+        &self,
+        is_over: impl Fn() -> bool,
+        mut search: impl FnMut() -> bool,
+    ) {
         let end = &self.state().end;
         let (mut ran, mut overtook) = (0, 0);
         self.hold_shares(true);
@@ -25,8 +38,8 @@ impl Worker {
                 ran += 1;
             } else {
                 let waiting = self.run_waiting(WINDOW - ran);
-                if waiting == 0 {
-                    self.search_until(end, true);
+                if waiting == 0 && !search() {
+                    break;
                 }
                 ran += waiting.max(1);
             }

@@ -153,6 +153,18 @@ impl Worker {
     /// recalled, and while it sleeps an external caller may take its place, unless it is a
     /// compensation worker.
     pub(crate) fn search_until(&self, latch: &CoreLatch, at_bottom: bool) {
+        let ran_out_ns = self.begin_search(at_bottom);
+        let mut search = Search::new(self, latch, at_bottom, ran_out_ns);
+        let (pool, sleeper) = (self.pool(), self.sleeper());
+        let vacates = at_bottom && !pool.is_compensating(self.index());
+        let found = pool
+            .sleep
+            .search(&mut search, pool, sleeper, vacates, latch);
+        search.finish(found);
+    }
+
+    /// The worker has run out of work. Returns the time.
+    fn begin_search(&self, at_bottom: bool) -> u64 {
         self.pool().abort_if_forked();
         if at_bottom {
             // A caller that takes the place has none.
@@ -162,29 +174,29 @@ impl Worker {
         }
         let ran_out_ns = self.turn_to(Activity::Searching, EventKind::SearchBegin);
         self.pool().check_cpu_limit(ran_out_ns);
-        let mut search = Search {
-            worker: self,
-            latch,
-            at_bottom,
-            ladder: IdleLadder::new(self.pool().is_oversubscribed()),
-            ran_out_ns: Cell::new(ran_out_ns),
-        };
-        let (pool, sleeper) = (self.pool(), self.sleeper());
-        let vacates = at_bottom && !pool.is_compensating(self.index());
-        let found = pool
-            .sleep
-            .search(&mut search, pool, sleeper, vacates, latch);
-        if at_bottom {
-            self.hold_shares(true);
+        ran_out_ns
+    }
+
+    /// A driven worker, at the bottom of its stack, has run out of work, or has just been woken
+    /// and searches, and has `slept_since` a time. Searches until it has found a job, and runs
+    /// that, or the pool has ended, or it is recalled. False if the worker rests first.
+    pub(crate) fn search_driven(&self, slept_since: Option<u64>) -> bool {
+        let (pool, latch) = (self.pool(), &self.state().end);
+        let ran_out_ns = slept_since.unwrap_or_else(|| {
+            let ran_out_ns = self.begin_search(true);
+            pool.sleep.start_search();
+            ran_out_ns
+        });
+        let mut search = Search::new(self, latch, true, ran_out_ns);
+        if slept_since.is_some() {
+            pool.sleep.has_slept(&search, latch);
         }
-        let began_ns = self.end_search();
-        search.count_gap(began_ns);
-        self.look_after_a_search();
-        match found {
-            Some(job @ (Job::Reference(_) | Job::Injected { .. })) => self.execute(job),
-            Some(job) => self.execute_stolen(job, began_ns),
-            None => {}
+        let index = self.index();
+        match pool.sleep.search_driven(&mut search, pool, index, latch) {
+            Ok(found) => search.finish(found),
+            Err(nap) => self.begin_rest(nap, search.ran_out_ns.get()),
         }
+        self.local().thread.nap.get().is_none()
     }
 
     /// Runs a job that was stolen at this time, and notes whether it was worth stealing.
@@ -272,7 +284,33 @@ impl Searcher for Search<'_> {
     }
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(worker: &'a Worker, latch: &'a CoreLatch, at_bottom: bool, ran_out_ns: u64) -> Self {
+        Self {
+            worker,
+            latch,
+            at_bottom,
+            ladder: IdleLadder::new(worker.pool().is_oversubscribed()),
+            ran_out_ns: Cell::new(ran_out_ns),
+        }
+    }
+
+    /// Ends the search, and runs the job that was found.
+    fn finish(self, found: Option<Job>) {
+        let worker = self.worker;
+        if self.at_bottom {
+            worker.hold_shares(true);
+        }
+        let began_ns = worker.end_search();
+        self.count_gap(began_ns);
+        worker.look_after_a_search();
+        match found {
+            Some(job @ (Job::Reference(_) | Job::Injected { .. })) => worker.execute(job),
+            Some(job) => worker.execute_stolen(job, began_ns),
+            None => {}
+        }
+    }
+
     /// Spins so many times, or until the latch is set.
     fn spin(&self, times: u32) {
         for _ in 0..times {

@@ -6,7 +6,7 @@ use heist_sync::atomic::Ordering;
 use heist_sync::thread;
 
 use super::{check, Pool};
-use crate::sleep::protocol::Rest;
+use crate::sleep::protocol::{Rest, Sleeps};
 use crate::sleep::{Looks, Sleeper};
 
 impl Pool {
@@ -32,7 +32,7 @@ fn a_publisher_wakes_two_though_the_first_is_held_up() {
         for worker in [0, 1] {
             pool.sleep.start_search();
             let (parker, latch) = (Sleeper::Worker(worker), &pool.end[worker]);
-            let rest = pool.sleep.announce(parker, false, latch, &*pool);
+            let rest = pool.sleep.announce(parker, Sleeps::Held, latch, &*pool);
             assert_eq!(rest, Some(Rest::Briefly));
         }
         let sleeper = |worker: usize, before: Option<thread::JoinHandle<()>>| {

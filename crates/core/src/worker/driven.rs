@@ -1,0 +1,100 @@
+//! A driven worker: its main loop is a future, which a function of the program's polls. Whenever
+//! the worker has nothing to do, and otherwise from time to time, that function has its turn.
+//!
+//! While the worker rests it is hidden. If the function calls an operation of heist meanwhile, as
+//! the waker of a future does, `Worker::reveal` brings the worker out.
+
+use std::future::Future;
+use std::pin::{pin, Pin};
+use std::task::{Context, Poll};
+
+use heist_event::EventKind;
+
+use crate::base::counters::Activity;
+use crate::sleep::Nap;
+use crate::worker::Worker;
+
+/// The longest time for which a worker with work is not driven, in nanoseconds, if no job is
+/// longer.
+const TURN_NS: u64 = 200_000;
+
+/// The main loop of a worker, for as long as the pool lives.
+struct MainLoop<'a> {
+    worker: &'a Worker,
+}
+
+impl Worker {
+    /// The main loop, driven by this function. If that returns early, the worker goes on without.
+    pub(crate) fn main_loop_driven(&self, drive: &dyn Fn(Pin<&mut dyn Future<Output = ()>>)) {
+        drive(pin!(MainLoop { worker: self }));
+        self.end_rest();
+        self.main_loop(|| false);
+    }
+
+    /// The worker rests from now on, in this way.
+    pub(crate) fn begin_rest(&self, nap: Nap, since_ns: u64) {
+        self.local().thread.nap.set(Some((nap, since_ns)));
+        self.hide();
+    }
+
+    /// Ends the worker's rest, if it rests: it works.
+    pub(crate) fn end_rest(&self) {
+        let Some((nap, _)) = self.local().thread.nap.take() else {
+            return;
+        };
+        let (pool, index) = (self.pool(), self.index());
+        pool.abort_if_forked();
+        pool.sleep.cancel_nap(index, &nap);
+        self.state().end.wake_up();
+        self.show();
+        self.turn_to(Activity::Searching, EventKind::Wake);
+        self.end_search();
+        self.look_after_a_search();
+        // It is polled for what it is going to have to do.
+        pool.sleep.call_waker(index);
+    }
+}
+
+impl Future for MainLoop<'_> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let worker = self.worker;
+        let (pool, index, end) = (worker.pool(), worker.index(), &worker.state().end);
+        pool.sleep.is_woken_by(index, context.waker());
+        let mut goes_on = true;
+        if let Some((nap, since_ns)) = worker.local().thread.nap.take() {
+            match pool.sleep.naps_on(index, nap, pool) {
+                Some(nap) => {
+                    worker.begin_rest(nap, since_ns);
+                    goes_on = false;
+                }
+                None => {
+                    worker.show();
+                    goes_on = worker.search_driven(Some(since_ns));
+                }
+            }
+        }
+        let until_ns = pool.now_ns() + TURN_NS;
+        if goes_on {
+            worker.main_loop_until(
+                || pool.now_ns() > until_ns,
+                || {
+                    goes_on = worker.search_driven(None);
+                    goes_on
+                },
+            );
+        }
+        match worker.local().thread.nap.take() {
+            Some((nap, since_ns)) => {
+                if matches!(nap, Nap::Watching(_)) {
+                    context.waker().wake_by_ref();
+                }
+                worker.local().thread.nap.set(Some((nap, since_ns)));
+            }
+            None if end.probe() => return Poll::Ready(()),
+            None => context.waker().wake_by_ref(),
+        }
+        Poll::Pending
+    }
+}
