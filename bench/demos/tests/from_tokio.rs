@@ -3,10 +3,13 @@
 use std::future::Future;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_lite::StreamExt;
-use heist::futures::IntoStream;
+use heist::futures::{spawn_future, IntoStream, SpawnFuture};
 use heist::prelude::*;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 
 /// Runs a future on a runtime of one thread, beside a task that counts how often it is polled.
 fn beside_a_heart<F: Future>(run: impl FnOnce(Arc<AtomicU32>) -> F) -> F::Output {
@@ -80,4 +83,43 @@ fn a_task_beats_on_tokios_only_thread_while_another_awaits_a_stream_of_items() {
         sum
     });
     assert_eq!(sum, (0..500).sum());
+}
+
+/// tokio's reactor drives a worker of heist's, on which tokio's sockets and timers work.
+#[test]
+fn tokios_sockets_wake_futures_of_heist() {
+    let builder = heist::ThreadPoolBuilder::new().num_threads(1);
+    let pool = builder.drive_workers(|main_loop| {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime.expect("a runtime").block_on(main_loop);
+    });
+    let pool = pool.build().expect("a pool");
+    let echoed = pool.spawn_future(async {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let address = listener.local_addr()?;
+        let server = spawn_future(async move {
+            let (mut stream, _) = listener.accept().await?;
+            let mut read = [0; 4];
+            for _ in 0..100 {
+                stream.read_exact(&mut read).await?;
+                // Computed by another pool.
+                let answer = heist::submit(move || u32::from_le_bytes(read) + 1).await;
+                let answer = answer.expect("no panic").to_le_bytes();
+                stream.write_all(&answer).await?;
+            }
+            Ok::<(), std::io::Error>(())
+        });
+        let mut stream = TcpStream::connect(address).await?;
+        let mut read = 0_u32.to_le_bytes();
+        for _ in 0..100 {
+            stream.write_all(&read).await?;
+            stream.read_exact(&mut read).await?;
+            tokio::time::sleep(Duration::from_micros(100)).await;
+        }
+        server.await.expect("no panic")?;
+        Ok::<_, std::io::Error>(u32::from_le_bytes(read))
+    });
+    assert_eq!(echoed.join().expect("sockets"), 100);
 }

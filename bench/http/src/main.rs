@@ -19,6 +19,7 @@ use std::sync::Arc;
 use clap::Parser;
 use heist::futures::io::Async;
 use heist::futures::SpawnFuture;
+use heist::ThreadPoolBuilder;
 use http_service::server;
 
 use load::Server;
@@ -45,9 +46,12 @@ fn main() -> anyhow::Result<()> {
         Some(Server::Heist) => {
             let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0))?;
             say(listener.get_ref().local_addr()?);
-            let picture = Arc::new(http_service::picture::Picture::rings(1600, 1200));
-            server::pool()?
-                .spawn_future(server::serve(listener, picture))
+            let studio = Arc::new(server::Studio {
+                picture: http_service::picture::Picture::rings(1600, 1200),
+                pool: ThreadPoolBuilder::new().build()?,
+            });
+            server::connections()?
+                .spawn_future(server::serve(listener, studio))
                 .join();
             Ok(())
         }

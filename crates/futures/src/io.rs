@@ -12,7 +12,7 @@
 //!
 //! Anything on top of `async-io` and of the traits of `futures-io` works in the same way:
 //! `async-net` with its TCP streams, `smol-hyper` with adapters for hyper. A library that wants
-//! tokio's runtime does not.
+//! tokio's runtime does not, unless that [drives](ThreadPoolBuilder::drive_workers) the workers.
 //!
 //! # Forked processes
 //!
@@ -51,11 +51,28 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! # Cost
+//! # Workers that wait for sockets
 //!
-//! A wake-up comes from the reactor's thread: some microseconds if all workers sleep. A server
-//! whose requests are shorter than that is better off with a runtime whose threads wait for
-//! sockets themselves, as tokio's do: `examples/http-service` has figures.
+//! A wake-up comes from the reactor's thread: some microseconds if all workers sleep, and longer if
+//! they have to wait for a processor. A pool whose workers this module [drives](drive) waits for
+//! sockets and timers itself, and answers about twice as many brief requests; beside another pool
+//! that computes, several times as many. `examples/http-service` has the figures, and is built in
+//! this way.
+//!
+//! ```
+//! use heist::futures::{io, SpawnFuture};
+//! use heist::ThreadPoolBuilder;
+//! # use std::time::Duration;
+//!
+//! let connections = ThreadPoolBuilder::new().num_threads(1).drive_workers(io::drive).build()?;
+//! let future = async {
+//!     io::Timer::after(Duration::from_millis(1)).await;
+//!     // Awaited here, and computed by the global pool.
+//!     heist::submit(|| 6 * 7).await
+//! };
+//! assert_eq!(connections.spawn_future(future).join(), Ok(42));
+//! # Ok::<(), heist::ThreadPoolBuildError>(())
+//! ```
 //!
 //! # Examples
 //!
@@ -85,7 +102,23 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+use std::future::Future;
+use std::pin::Pin;
+
 #[cfg(doc)]
 use heist_core::ThreadPoolBuilder;
 
 pub use async_io::{Async, Timer};
+
+/// Drives workers of a pool by the reactor: give it to
+/// [`drive_workers`](ThreadPoolBuilder::drive_workers).
+///
+/// While such a worker has nothing to do, it waits for sockets and timers, and runs the futures
+/// that they wake. While all of them compute, the reactor's own thread takes over after 50 us to
+/// 20 ms, so keep long jobs out of such a pool. There is one reactor, and several such workers, of
+/// one pool or more, take turns there: a future of another pool is handed to that.
+///
+/// [The module](self) has an example.
+pub fn drive(main_loop: Pin<&mut dyn Future<Output = ()>>) {
+    async_io::block_on(main_loop);
+}

@@ -1,12 +1,17 @@
 //! Sockets and timers wake futures on workers, of any pool, and local ones.
 
+use std::future::{poll_fn, Future};
 use std::net::{TcpListener, TcpStream};
+use std::pin::pin;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Wake, Waker};
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use heist_core::{Callers, JoinError, ThreadPool, ThreadPoolBuilder};
-use heist_futures::io::{Async, Timer};
+use heist_futures::io::{self, Async, Timer};
 use heist_futures::{block_on, spawn_future, SpawnFuture};
 
 fn pool(workers: usize) -> ThreadPool {
@@ -113,4 +118,80 @@ fn a_pool_ends_while_its_futures_wait_for_a_timer_and_a_socket() {
     pool.shutdown();
     assert!(matches!(block_on(local), Err(JoinError::Cancelled)));
     assert!(matches!(block_on(soon), Err(JoinError::Cancelled)));
+}
+
+/// A pool whose workers wait for the sockets themselves.
+fn driven(workers: usize) -> ThreadPool {
+    let builder = ThreadPoolBuilder::new().num_threads(workers);
+    builder.drive_workers(io::drive).build().expect("a pool")
+}
+
+#[test]
+fn workers_that_wait_for_sockets_serve_a_hundred_connections() {
+    for workers in [1, 3] {
+        let (pool, computing) = (driven(workers), Arc::new(pool(2)));
+        let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).unwrap();
+        let address = listener.get_ref().local_addr().unwrap();
+        let mut server = pool.spawn_future(echo(listener));
+        let clients: Vec<_> = (0..100_usize)
+            .map(|n| {
+                let computing = Arc::clone(&computing);
+                pool.spawn_future(async move {
+                    let mut stream = Async::<TcpStream>::connect(address).await.unwrap();
+                    for round in 0..10 {
+                        let said = computing.submit(move || format!("{n} in round {round}"));
+                        let said = said.await.unwrap();
+                        stream.write_all(said.as_bytes()).await.unwrap();
+                        let mut heard = vec![0; said.len()];
+                        stream.read_exact(&mut heard).await.unwrap();
+                        assert_eq!(heard, said.as_bytes());
+                        if n % 16 == 0 {
+                            Timer::after(Duration::from_micros(500)).await;
+                        }
+                    }
+                })
+            })
+            .collect();
+        for client in clients {
+            client.join();
+        }
+        server.abort();
+    }
+}
+
+/// A socket wakes the future on the thread that has waited for it: not always, since the reactor
+/// has a thread of its own, and workers of other tests wait there too.
+#[test]
+#[cfg(unix)]
+fn a_socket_is_waited_for_where_its_future_runs() {
+    struct Noting(Waker, Arc<Mutex<Option<ThreadId>>>);
+    impl Wake for Noting {
+        fn wake(self: Arc<Self>) {
+            *self.1.lock().unwrap() = Some(std::thread::current().id());
+            self.0.wake_by_ref();
+        }
+    }
+    let pool = driven(1);
+    let worker = pool.install(|| std::thread::current().id());
+    let (near, far) = std::os::unix::net::UnixStream::pair().unwrap();
+    let far = Arc::new(Async::new(far).unwrap());
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let woken_by = Arc::new(Mutex::new(None));
+    while *woken_by.lock().unwrap() != Some(worker) {
+        assert!(Instant::now() < deadline, "another thread wakes it always");
+        let (far, noted) = (Arc::clone(&far), Arc::clone(&woken_by));
+        let future = pool.spawn_future(async move {
+            let mut read = [0; 1];
+            let mut reading = pin!(async { (&*far).read_exact(&mut read).await });
+            poll_fn(|context| {
+                let noting = Noting(context.waker().clone(), Arc::clone(&noted));
+                let waker = Waker::from(Arc::new(noting));
+                reading.as_mut().poll(&mut Context::from_waker(&waker))
+            })
+            .await
+        });
+        std::thread::sleep(Duration::from_millis(2));
+        std::io::Write::write_all(&mut &near, b"x").unwrap();
+        future.join().unwrap();
+    }
 }

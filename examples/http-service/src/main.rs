@@ -10,8 +10,9 @@ use anyhow::Context as _;
 use clap::Parser;
 use heist::futures::io::Async;
 use heist::futures::SpawnFuture;
+use heist::ThreadPoolBuilder;
 use http_service::picture::Picture;
-use http_service::server::{pool, serve};
+use http_service::server::{connections, serve, Studio};
 
 /// Makes small pictures of a large one, at /thumbnail/WIDTH
 #[derive(Parser)]
@@ -30,14 +31,17 @@ fn address(text: &str) -> Result<SocketAddr, &'static str> {
 
 fn main() -> anyhow::Result<()> {
     let address = Arguments::parse().address;
-    let pool = pool().context("could not start the workers")?;
+    let started = "could not start the workers";
+    let pool = ThreadPoolBuilder::new().build().context(started)?;
+    let connections = connections().context(started)?;
     // The pool of the service, so that there is no other.
-    let picture = Arc::new(pool.install(|| Picture::rings(1600, 1200)));
+    let picture = pool.install(|| Picture::rings(1600, 1200));
+    let studio = Arc::new(Studio { picture, pool });
     let listener = Async::<TcpListener>::bind(address)
         .with_context(|| format!("could not listen at {address}; choose another --address"))?;
     let address = listener.get_ref().local_addr()?;
     // It serves whether or not anybody reads that.
     let _ = writeln!(stderr(), "http-service: at http://{address}/thumbnail/200");
-    pool.spawn_future(serve(listener, picture)).join();
+    connections.spawn_future(serve(listener, studio)).join();
     Ok(())
 }

@@ -15,15 +15,20 @@ use heist::futures::io::Async;
 use heist::futures::{block_on, FutureHandle, JoinError, SpawnFuture};
 use heist::{ThreadPool, ThreadPoolBuilder};
 use http_service::picture::Picture;
-use http_service::server::{pool, serve, thumbnail};
+use http_service::server::{connections, serve, thumbnail, Studio};
 
-static PICTURE: LazyLock<Arc<Picture>> = LazyLock::new(|| Arc::new(Picture::rings(160, 120)));
-static POOL: LazyLock<ThreadPool> = LazyLock::new(|| pool().expect("a pool"));
+static STUDIO: LazyLock<Arc<Studio>> = LazyLock::new(|| {
+    Arc::new(Studio {
+        picture: Picture::rings(160, 120),
+        pool: ThreadPoolBuilder::new().build().expect("a pool"),
+    })
+});
+static CONNECTIONS: LazyLock<ThreadPool> = LazyLock::new(|| connections().expect("a pool"));
 
 fn start() -> SocketAddr {
     let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).expect("a socket");
     let address = listener.get_ref().local_addr().expect("an address");
-    drop(POOL.spawn_future(serve(listener, Arc::clone(&PICTURE))));
+    drop(CONNECTIONS.spawn_future(serve(listener, Arc::clone(&STUDIO))));
     address
 }
 
@@ -74,7 +79,7 @@ fn each_of_many_clients_gets_the_pictures_that_it_asks_for() {
                     let width = 1 + 29 * n + round;
                     let (status, body) = client.ask(&format!("GET /thumbnail/{width}"));
                     assert_eq!(status, 200);
-                    assert!(body == PICTURE.thumbnail(width), "{width}");
+                    assert!(body == STUDIO.picture.thumbnail(width), "{width}");
                 }
                 assert_eq!(client.ask("GET /"), (200, b"ready\n".to_vec()));
             });
@@ -210,7 +215,7 @@ fn it_serves_though_what_it_says_cannot_be_written() {
 fn a_panic_in_a_connection_is_not_the_end_of_the_service() {
     let mut client = Client::new(start());
     let (say, heard) = mpsc::channel::<()>();
-    let panics = POOL.spawn_future(async {
+    let panics = CONNECTIONS.spawn_future(async {
         let _say = say;
         panic!("expected")
     });
@@ -218,7 +223,7 @@ fn a_panic_in_a_connection_is_not_the_end_of_the_service() {
     heard.recv().expect_err("it is said by the panic");
     assert_eq!(client.ask("GET /"), (200, b"ready\n".to_vec()));
     // Its waiter learns of the panic of a picture.
-    let too_wide = POOL.spawn_future(thumbnail(Arc::clone(&PICTURE), 10_000));
+    let too_wide = CONNECTIONS.spawn_future(thumbnail(Arc::clone(&STUDIO), 10_000));
     assert!(matches!(block_on(too_wide), Err(JoinError::Panicked(_))));
     assert_eq!(client.ask("GET /"), (200, b"ready\n".to_vec()));
 }
@@ -226,15 +231,18 @@ fn a_panic_in_a_connection_is_not_the_end_of_the_service() {
 #[test]
 fn a_picture_whose_client_is_gone_is_not_computed() {
     let pool = ThreadPoolBuilder::new().num_threads(1).build();
-    let picture = Arc::new(Picture::rings(16, 12));
-    pool.expect("a pool").install(|| {
+    let studio = Arc::new(Studio {
+        picture: Picture::rings(16, 12),
+        pool: pool.expect("a pool"),
+    });
+    studio.pool.install(|| {
         {
-            let mut request = pin!(thumbnail(Arc::clone(&picture), 8));
+            let mut request = pin!(thumbnail(Arc::clone(&studio), 8));
             let mut context = Context::from_waker(Waker::noop());
             // The only worker is here, so it has not begun.
             assert!(request.as_mut().poll(&mut context).is_pending());
-            assert_eq!(Arc::strong_count(&picture), 2);
+            assert_eq!(Arc::strong_count(&studio), 3);
         }
-        assert_eq!(Arc::strong_count(&picture), 1);
+        assert_eq!(Arc::strong_count(&studio), 1);
     });
 }
