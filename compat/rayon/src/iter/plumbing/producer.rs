@@ -244,7 +244,8 @@ where
     }
 }
 
-/// Hands each item to a closure, which may have had enough.
+/// Hands each item to a closure, which may have had enough. A producer need not ask whether it has:
+/// those that come nevertheless are dropped.
 struct Each<F> {
     op: F,
     flow: ControlFlow<()>,
@@ -262,12 +263,16 @@ impl<T, F: FnMut(T) -> ControlFlow<()>> Folder<T> for Each<F> {
 
     #[inline]
     fn consume(mut self, item: T) -> Self {
-        self.flow = (self.op)(item);
+        if self.flow.is_continue() {
+            self.flow = (self.op)(item);
+        }
         self
     }
 
     fn consume_iter<I: IntoIterator<Item = T>>(mut self, iter: I) -> Self {
-        self.flow = iter.into_iter().try_for_each(&mut self.op);
+        if self.flow.is_continue() {
+            self.flow = iter.into_iter().try_for_each(&mut self.op);
+        }
         self
     }
 
