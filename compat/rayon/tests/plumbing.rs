@@ -567,33 +567,3 @@ fn a_producer_of_ours_gives_each_item_that_stands_between_others() {
     let chunks = spaced(3).chunks(2).with_producer(OneByOne);
     assert_eq!(chunks, [vec![0, 7], vec![1, 7], vec![2]]);
 }
-
-/// Numbers, all of which are pushed into the folder, whether it is full or not.
-struct Pushed(Range<usize>);
-
-impl ParallelIterator for Pushed {
-    type Item = usize;
-
-    fn drive_unindexed<C: UnindexedConsumer<usize>>(self, consumer: C) -> C::Result {
-        bridge_unindexed(self, consumer)
-    }
-}
-
-impl UnindexedProducer for Pushed {
-    type Item = usize;
-
-    fn split(self) -> (Self, Option<Self>) {
-        (self, None)
-    }
-
-    fn fold_with<F: Folder<usize>>(self, folder: F) -> F {
-        let push = |folder: F, number| folder.consume(number).consume_iter([number + 1]);
-        self.0.step_by(2).fold(folder, push)
-    }
-}
-
-#[test]
-fn items_that_are_pushed_into_a_full_folder_change_nothing() {
-    let first = |found| Pushed(0..100).find_first(|number| number % 4 == found);
-    assert_eq!([0, 1, 2, 3].map(first), [0, 1, 2, 3].map(Some));
-}

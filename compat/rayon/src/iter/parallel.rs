@@ -17,7 +17,7 @@ use heist_par::iter::{self, ParallelIterator as Heist};
 use heist_par::vec::IntoIter;
 use heist_par::SplitPolicy;
 
-use super::plumbing::{Pass, UnindexedConsumer};
+use super::plumbing::{pass_through, UnindexedConsumer};
 use crate::enter::enter;
 
 /// A sequence of items that several workers can go through at the same time.
@@ -496,7 +496,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Goes on with a part that has all items.
     #[doc(hidden)]
     fn with_part<K: Continuation<Self::Item>>(self, then: K) -> K::Output {
-        self.drive_unindexed(Pass::new(then)).result()
+        pass_through(then, |pass| self.drive_unindexed(pass))
     }
 
     #[doc(hidden)]

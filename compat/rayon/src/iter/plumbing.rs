@@ -14,5 +14,5 @@ pub use bridge::{bridge, bridge_producer_consumer, bridge_unindexed};
 pub use contract::{
     Consumer, Folder, Producer, ProducerCallback, Reducer, UnindexedConsumer, UnindexedProducer,
 };
-pub(crate) use pass::{HandOver, HandProducer, Pass};
+pub(crate) use pass::{pass_through, HandOver, HandProducer};
 pub(crate) use producer::ProducerPart;

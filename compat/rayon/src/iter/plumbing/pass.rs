@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 use std::collections::LinkedList;
+use std::marker::PhantomData;
+use std::sync::{Mutex, PoisonError};
 
 use heist_par::foreign::{Continuation, IndexedContinuation, IndexedPart, Part};
 use heist_par::iter::{IntoParallelIterator as _, ParallelIterator as _};
@@ -12,62 +14,63 @@ use super::contract::{
 use super::part::AsProducer;
 use super::producer::{ProducerPart, UnindexedPart};
 
-/// A continuation that passes through `drive_unindexed` as a consumer, and goes on with the
-/// producer or part that it meets there.
+/// Goes on with the producer or part that a consumer meets in an iterator of another crate, whose
+/// `drive_unindexed` is `drive`.
 ///
-/// An iterator may instead split it, wrap it or push items into it. Then they are gathered, and the
-/// continuation goes on with all of them at the end.
-pub(crate) struct Pass<K> {
-    /// None in what was split off to the left.
-    then: Option<K>,
+/// The iterator may instead split the consumer, wrap it, push items into it or drop a part of it.
+/// Then the items are gathered, and the continuation goes on with all of them at the end.
+pub(crate) fn pass_through<T, K, D>(then: K, drive: D) -> K::Output
+where
+    T: Send,
+    K: Continuation<T>,
+    D: FnOnce(Pass<'_, K>) -> Passed<T, K>,
+{
+    let then = Mutex::new(Some(then));
+    let is_split = Cell::new(false);
+    let pass = Pass {
+        then: &then,
+        is_split,
+    };
+    match drive(pass) {
+        Passed::Done(output) => output,
+        Passed::Gathered(items) => {
+            let items: Vec<_> = items.into_iter().flatten().collect();
+            take(&then).run(items.into_par_iter())
+        }
+    }
+}
+
+/// The continuation, which is called once.
+fn take<K>(then: &Mutex<Option<K>>) -> K {
+    let then = then.lock().unwrap_or_else(PoisonError::into_inner).take();
+    then.expect("an iterator has one consumer that is not split")
+}
+
+/// The consumer that goes through the iterator.
+pub(crate) struct Pass<'then, K> {
+    then: &'then Mutex<Option<K>>,
     is_split: Cell<bool>,
 }
 
-impl<K> Pass<K> {
-    pub(crate) fn new(then: K) -> Self {
-        Self {
-            then: Some(then),
-            is_split: Cell::new(false),
-        }
-    }
-
+impl<K> Pass<'_, K> {
     fn take<T: Send, P: Part<Output = T>>(self, part: P) -> Passed<T, K>
     where
         K: Continuation<T>,
     {
-        match self.then {
-            Some(then) if !self.is_split.get() => Passed::Done(then.run(part)),
-            then => {
-                let items = LinkedList::from([part.collect()]);
-                Passed::Gathered { then, items }
-            }
+        if self.is_split.get() {
+            return Passed::Gathered(LinkedList::from([part.collect()]));
         }
+        Passed::Done(take(self.then).run(part))
     }
 }
 
 /// The end of the way.
 pub(crate) enum Passed<T: Send, K: Continuation<T>> {
     Done(K::Output),
-    Gathered {
-        then: Option<K>,
-        items: LinkedList<Vec<T>>,
-    },
+    Gathered(LinkedList<Vec<T>>),
 }
 
-impl<T: Send, K: Continuation<T>> Passed<T, K> {
-    pub(crate) fn result(self) -> K::Output {
-        match self {
-            Self::Done(output) => output,
-            Self::Gathered { then, items } => {
-                let then = then.expect("an iterator has lost a part of its consumer");
-                let items: Vec<T> = items.into_iter().flatten().collect();
-                then.run(items.into_par_iter())
-            }
-        }
-    }
-}
-
-impl<T: Send, K: Continuation<T>> Consumer<T> for Pass<K> {
+impl<T: Send, K: Continuation<T>> Consumer<T> for Pass<'_, K> {
     type Folder = Gather<T, K>;
     type Reducer = Append;
     type Result = Passed<T, K>;
@@ -79,7 +82,7 @@ impl<T: Send, K: Continuation<T>> Consumer<T> for Pass<K> {
 
     fn into_folder(self) -> Gather<T, K> {
         Gather {
-            then: self.then,
+            then: PhantomData,
             items: Vec::new(),
         }
     }
@@ -93,11 +96,11 @@ impl<T: Send, K: Continuation<T>> Consumer<T> for Pass<K> {
     }
 }
 
-impl<T: Send, K: Continuation<T>> UnindexedConsumer<T> for Pass<K> {
+impl<T: Send, K: Continuation<T>> UnindexedConsumer<T> for Pass<'_, K> {
     fn split_off_left(&self) -> Self {
         self.is_split.set(true);
         Self {
-            then: None,
+            then: self.then,
             is_split: Cell::new(true),
         }
     }
@@ -117,7 +120,7 @@ impl<T: Send, K: Continuation<T>> UnindexedConsumer<T> for Pass<K> {
 
 /// Gathers items that are pushed.
 pub(crate) struct Gather<T, K> {
-    then: Option<K>,
+    then: PhantomData<K>,
     items: Vec<T>,
 }
 
@@ -135,10 +138,7 @@ impl<T: Send, K: Continuation<T>> Folder<T> for Gather<T, K> {
     }
 
     fn complete(self) -> Passed<T, K> {
-        Passed::Gathered {
-            then: self.then,
-            items: LinkedList::from([self.items]),
-        }
+        Passed::Gathered(LinkedList::from([self.items]))
     }
 
     fn full(&self) -> bool {
@@ -151,21 +151,11 @@ pub(crate) struct Append;
 
 impl<T: Send, K: Continuation<T>> Reducer<Passed<T, K>> for Append {
     fn reduce(self, left: Passed<T, K>, right: Passed<T, K>) -> Passed<T, K> {
-        let (
-            Passed::Gathered { then, mut items },
-            Passed::Gathered {
-                then: last,
-                items: upper,
-            },
-        ) = (left, right)
-        else {
+        let (Passed::Gathered(mut items), Passed::Gathered(upper)) = (left, right) else {
             panic!("an iterator joins results of which one was not split off the other");
         };
         items.extend(upper);
-        Passed::Gathered {
-            then: then.or(last),
-            items,
-        }
+        Passed::Gathered(items)
     }
 }
 
