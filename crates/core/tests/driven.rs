@@ -281,3 +281,82 @@ fn a_serial_pool_has_nobody_to_drive() {
     let error = refused.build().expect_err("no worker has a thread");
     assert!(error.to_string().contains("drive_workers"), "{error}");
 }
+
+/// Wakes a thread, and spawns a job when it is dropped, until the test is over.
+struct Spawns(Thread, Arc<Spawned>);
+
+#[derive(Default)]
+struct Spawned {
+    ran: AtomicUsize,
+    is_over: AtomicBool,
+}
+
+impl Wake for Spawns {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+impl Drop for Spawns {
+    fn drop(&mut self) {
+        let spawned = Arc::clone(&self.1);
+        if !spawned.is_over.load(Ordering::Relaxed) {
+            heist_core::spawn(move || {
+                spawned.ran.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+    }
+}
+
+/// When it is replaced by another, while the worker rests. Without an end if that is under a lock.
+#[test]
+fn a_waker_may_spawn_jobs_when_it_is_dropped() {
+    let spawned = Arc::new(Spawned::default());
+    let jobs = Arc::clone(&spawned);
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .drive_workers(move |mut main_loop| loop {
+            let waker = Arc::new(Spawns(thread::current(), Arc::clone(&jobs)));
+            let waker = Waker::from(waker);
+            let mut context = Context::from_waker(&waker);
+            if main_loop.as_mut().poll(&mut context).is_ready() {
+                break;
+            }
+        })
+        .build()
+        .expect("a pool");
+    while spawned.ran.load(Ordering::Relaxed) < 100 {
+        thread::yield_now();
+    }
+    // On its thread, so that no waker is being dropped.
+    pool.install(|| spawned.is_over.store(true, Ordering::Relaxed));
+}
+
+/// It may hold a reactor with its files, and handles keep the pool's memory.
+#[test]
+fn a_waker_is_not_kept_for_longer_than_the_worker_is_driven() {
+    for returns_early in [false, true] {
+        let (say, heard) = channel();
+        let say = Mutex::new(say);
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .drive_workers(move |mut main_loop| {
+                let unpark = Arc::new(Unpark(thread::current()));
+                let say = say.lock().expect("no panic");
+                say.send(Arc::downgrade(&unpark)).expect("the test waits");
+                let waker = Waker::from(unpark);
+                let mut context = Context::from_waker(&waker);
+                while main_loop.as_mut().poll(&mut context).is_pending() && !returns_early {
+                    thread::park();
+                }
+            })
+            .build()
+            .expect("a pool");
+        let strand = heist_core::Strand::new_in(&pool);
+        strand.submit(|| ()).join();
+        pool.shutdown();
+        let waker = heard.recv().expect("it is driven");
+        assert!(waker.upgrade().is_none(), "the strand keeps the waker");
+        drop(strand);
+    }
+}

@@ -4,6 +4,8 @@ use std::future::{poll_fn, Future};
 use std::net::{TcpListener, TcpStream};
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
 use std::thread::ThreadId;
@@ -12,7 +14,7 @@ use std::time::{Duration, Instant};
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use heist_core::{Callers, JoinError, ThreadPool, ThreadPoolBuilder};
 use heist_futures::io::{self, Async, Timer};
-use heist_futures::{block_on, spawn_future, SpawnFuture};
+use heist_futures::{block_on, spawn_future, yield_now, SpawnFuture};
 
 fn pool(workers: usize) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(workers);
@@ -194,4 +196,78 @@ fn a_socket_is_waited_for_where_its_future_runs() {
         std::io::Write::write_all(&mut &near, b"x").unwrap();
         future.join().unwrap();
     }
+}
+
+/// One worker, and the number of times that it has been polled.
+fn driven_and_counted() -> (ThreadPool, Arc<AtomicUsize>) {
+    let polls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&polls);
+    let builder = ThreadPoolBuilder::new().num_threads(1);
+    let builder = builder.drive_workers(move |mut main_loop| {
+        io::drive(pin!(poll_fn(|context| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            main_loop.as_mut().poll(context)
+        })));
+    });
+    (builder.build().expect("a pool"), polls)
+}
+
+/// Computes for longer than the 200 us after which the function that drives has its turn.
+fn compute() {
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_micros(210) {
+        std::hint::spin_loop();
+    }
+}
+
+/// FU-2, though each turn is shorter than what that counts.
+#[test]
+fn jobs_that_spawn_each_other_let_a_future_have_its_turn_on_a_driven_worker() {
+    const JOBS: usize = 2000;
+    fn again(left: usize, say: Sender<()>) {
+        compute();
+        match left {
+            0 => say.send(()).expect("the test waits"),
+            _ => heist_core::spawn(move || again(left - 1, say)),
+        }
+    }
+    let ((pool, _), ran) = (driven_and_counted(), Arc::new(AtomicUsize::new(0)));
+    let counted = Arc::clone(&ran);
+    let (say, heard) = channel();
+    let mut future = pool.spawn_future(async move {
+        heist_core::spawn(move || again(JOBS, say));
+        loop {
+            counted.fetch_add(1, Ordering::Relaxed);
+            yield_now().await;
+        }
+    });
+    heard.recv().expect("the jobs run");
+    let ran = ran.load(Ordering::Relaxed);
+    assert!(ran > JOBS / 70, "it ran {ran} times beside {JOBS} jobs");
+    future.abort();
+}
+
+#[test]
+fn the_function_has_its_turn_beside_futures_that_yield() {
+    let ((pool, polls), ran) = (driven_and_counted(), Arc::new(AtomicUsize::new(0)));
+    let futures: Vec<_> = (0..10)
+        .map(|_| {
+            let ran = Arc::clone(&ran);
+            pool.spawn_future(async move {
+                for _ in 0..50 {
+                    ran.fetch_add(1, Ordering::Relaxed);
+                    compute();
+                    yield_now().await;
+                }
+            })
+        })
+        .collect();
+    for future in futures {
+        future.join();
+    }
+    let (polls, ran) = (polls.load(Ordering::Relaxed), ran.load(Ordering::Relaxed));
+    assert!(
+        polls > ran / 2,
+        "{polls} turns beside {ran} polls of futures"
+    );
 }

@@ -32,8 +32,8 @@ impl Sleep {
         self
     }
 
-    /// Notes how this worker, which is driven, is woken from now on.
-    pub(crate) fn is_woken_by(&self, worker: usize, waker: &Waker) {
+    /// Notes how this worker, which is driven, is woken from now on, if it still is driven.
+    pub(crate) fn is_woken_by(&self, worker: usize, waker: Option<&Waker>) {
         self.driven[worker].is_woken_by(waker);
     }
 

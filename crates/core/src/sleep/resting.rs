@@ -23,12 +23,18 @@ impl Resting {
         }
     }
 
-    /// Notes how the worker is woken from now on.
-    pub(super) fn is_woken_by(&self, waker: &Waker) {
-        let mut place = self.waker.lock();
-        match &mut *place {
-            Some(old) => old.clone_from(waker),
-            None => *place = Some(waker.clone()),
+    /// Notes how the worker is woken from now on; `None` when it will not rest here any more.
+    pub(super) fn is_woken_by(&self, waker: Option<&Waker>) {
+        // Neither cloned nor dropped under the lock: that is the program's code, too. Only the
+        // worker itself changes it, so it is the same in between.
+        let is_same = match (&*self.waker.lock(), waker) {
+            (Some(old), Some(waker)) => old.will_wake(waker),
+            (old, new) => old.is_none() && new.is_none(),
+        };
+        if !is_same {
+            let waker = waker.cloned();
+            let old = std::mem::replace(&mut *self.waker.lock(), waker);
+            drop(old);
         }
     }
 

@@ -12,6 +12,7 @@ use heist_event::EventKind;
 
 use crate::base::counters::Activity;
 use crate::sleep::Nap;
+use crate::worker::main_loop::Window;
 use crate::worker::Worker;
 
 /// The longest time for which a worker with work is not driven, in nanoseconds, if no job is
@@ -21,13 +22,20 @@ const TURN_NS: u64 = 200_000;
 /// The main loop of a worker, for as long as the pool lives.
 struct MainLoop<'a> {
     worker: &'a Worker,
+    /// From one turn to the next: most turns are shorter than what it counts.
+    window: Window,
 }
 
 impl Worker {
     /// The main loop, driven by this function. If that returns early, the worker goes on without.
     pub(crate) fn main_loop_driven(&self, drive: &dyn Fn(Pin<&mut dyn Future<Output = ()>>)) {
-        drive(pin!(MainLoop { worker: self }));
+        drive(pin!(MainLoop {
+            worker: self,
+            window: Window::default(),
+        }));
         self.end_rest();
+        // It may hold much, and handles keep the pool's memory for longer.
+        self.pool().sleep.is_woken_by(self.index(), None);
         self.main_loop(|| false);
     }
 
@@ -58,10 +66,10 @@ impl Worker {
 impl Future for MainLoop<'_> {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let worker = self.worker;
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let Self { worker, window } = &mut *self;
         let (pool, index, end) = (worker.pool(), worker.index(), &worker.state().end);
-        pool.sleep.is_woken_by(index, context.waker());
+        pool.sleep.is_woken_by(index, Some(context.waker()));
         let mut goes_on = true;
         if let Some((nap, since_ns)) = worker.local().thread.nap.take() {
             match pool.sleep.naps_on(index, nap, pool) {
@@ -78,6 +86,7 @@ impl Future for MainLoop<'_> {
         let until_ns = pool.now_ns() + TURN_NS;
         if goes_on {
             worker.main_loop_until(
+                window,
                 || pool.now_ns() > until_ns,
                 || {
                     goes_on = worker.search_driven(None);

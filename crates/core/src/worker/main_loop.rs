@@ -10,45 +10,69 @@ const STEAL_INTERVAL: u32 = 8;
 /// The number of jobs after which the worker checks whether yielded jobs are late.
 const WINDOW: u32 = Turns::JOBS_MAX / 2;
 
+/// A window of so many jobs, at whose end the worker looks whether yielded jobs are late (FU-2).
+#[derive(Debug, Default)]
+pub(crate) struct Window {
+    /// The jobs that have run in it.
+    ran: u32,
+    /// The jobs that have overtaken the yielded ones, up to the last window.
+    overtook: u32,
+    /// The yielded jobs that are to run now.
+    late: usize,
+}
+
 impl Worker {
     /// Runs jobs, as the outermost frame of a worker, until the pool has ended or it `is_over`.
     pub(crate) fn main_loop(&self, is_over: impl Fn() -> bool) {
-        self.main_loop_until(is_over, || {
+        self.main_loop_until(&mut Window::default(), is_over, || {
             self.search_until(&self.state().end, true);
             true
         });
     }
 
-    /// As [`main_loop`](Self::main_loop); out of work it calls `search`, and ends if that returns
-    /// false.
+    /// As [`main_loop`](Self::main_loop), which goes on in this `window`; out of work it calls
+    /// `search`, and ends if that returns false.
     pub(crate) fn main_loop_until(
         &self,
+        window: &mut Window,
         is_over: impl Fn() -> bool,
         mut search: impl FnMut() -> bool,
     ) {
         let end = &self.state().end;
-        let (mut ran, mut overtook) = (0, 0);
+        let Window {
+            ran,
+            overtook,
+            late,
+        } = window;
         self.hold_shares(true);
         while !end.probe() && !is_over() {
             if self.pool().is_recalled(self.index()) {
                 self.stay_withdrawn();
                 continue;
             }
+            if *late > 0 {
+                self.run(self.take_due());
+                *late = match self.run(self.take_yielded()) {
+                    true => *late - 1,
+                    false => 0,
+                };
+                continue;
+            }
             if self.run(self.take_due()) || self.run(self.take_own()) {
-                ran += 1;
+                *ran += 1;
             } else {
-                let waiting = self.run_waiting(WINDOW - ran);
+                let waiting = self.run_waiting(WINDOW - *ran, &is_over);
                 if waiting == 0 && !search() {
                     break;
                 }
-                ran += waiting.max(1);
+                *ran += waiting.max(1);
             }
-            if ran == WINDOW {
-                ran = 0;
+            if *ran == WINDOW {
+                *ran = 0;
                 if self.pool().active.follows() {
                     self.pool().check_cpu_limit(self.pool().now_ns());
                 }
-                overtook = self.serve_yielded(overtook, &is_over);
+                (*overtook, *late) = self.late_yielded(*overtook);
             }
         }
         self.hold_shares(false);
@@ -87,38 +111,33 @@ impl Worker {
         }
     }
 
-    /// Runs the jobs that have yielded so far, if they could otherwise be late (FU-2): `overtook`
-    /// jobs have overtaken them up to the last window, and as many more as a window has may do so
-    /// in the next. Returns the new number of jobs that have overtaken them.
-    fn serve_yielded(&self, overtook: u32, is_over: impl Fn() -> bool) -> u32 {
+    /// At the end of a window: how many jobs have overtaken the yielded ones now, and how many of
+    /// those are to run at once, because they could otherwise be late (FU-2): `overtook` jobs have
+    /// overtaken them up to the last window, and as many more as a window has may do so in the
+    /// next.
+    fn late_yielded(&self, overtook: u32) -> (u32, usize) {
         let in_turn = self.local().order.yielded_ran.replace(0);
         let waiting = self.state().yielded.len();
         if waiting == 0 {
-            return 0;
+            return (0, 0);
         }
         let overtook = overtook + WINDOW.saturating_sub(in_turn);
         if overtook + WINDOW <= Turns::JOBS_MAX {
-            return overtook;
+            return (overtook, 0);
         }
-        for _ in 0..waiting {
-            self.run(self.take_due());
-            if is_over() || !self.run(self.take_yielded()) {
-                break;
-            }
-        }
-        0
+        (0, waiting)
     }
 
     /// Runs a job that waits in a lane or in one of the worker's queues, without beginning a
     /// search. Victims come before the lanes; but if there are many, not each time, because a look
     /// at all of them takes longer than a small job. Returns how many it has run; of those that
-    /// have yielded they are `most` at most, and otherwise one.
-    fn run_waiting(&self, most: u32) -> u32 {
+    /// have yielded they are `most` at most, until it `is_over`, and otherwise one.
+    fn run_waiting(&self, most: u32, is_over: impl Fn() -> bool) -> u32 {
         if self.pool().lanes.is_empty() {
             let (ran, index) = (&self.local().order.yielded_ran, self.index());
             // A compensation worker looks each time whether it is recalled.
             let is_alone = self.pool().is_compensating(index);
-            let yielded = self.run_yielded(if is_alone { 1 } else { most });
+            let yielded = self.run_yielded(if is_alone { 1 } else { most }, is_over);
             ran.set(ran.get() + yielded.max(1));
             return yielded;
         }

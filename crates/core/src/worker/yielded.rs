@@ -26,12 +26,12 @@ impl Worker {
     }
 
     /// Runs the oldest of the worker's own yielded jobs, and then the next ones, `most` at most, as
-    /// long as each yields and nothing comes before them. Returns how many it ran. For the main
+    /// long as each yields, it is not over and nothing comes before them. Returns how many it ran. For the main
     /// loop.
     ///
     /// A job that yields is put back, and the next one taken, under the lock once, and without it
     /// if there is no other.
-    pub(crate) fn run_yielded(&self, most: u32) -> u32 {
+    pub(crate) fn run_yielded(&self, most: u32, is_over: impl Fn() -> bool) -> u32 {
         let (pool, state, local) = (self.pool(), self.state(), self.local());
         let yielded = &state.yielded;
         let is_seen = local.frames.is_watched.get() || pool.hides_workers();
@@ -68,7 +68,8 @@ impl Worker {
                 && !state.has_a_job()
                 && state.mailbox.is_empty()
                 && !state.end.probe()
-                && !pool.sleep.is_recalled(self.index());
+                && !pool.sleep.is_recalled(self.index())
+                && !is_over();
             if !is_next {
                 self.push_behind(again);
                 break;

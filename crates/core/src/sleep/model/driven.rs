@@ -50,7 +50,7 @@ impl Pool {
             pool: self,
             index: worker,
         };
-        self.sleep.is_woken_by(worker, &waker);
+        self.sleep.is_woken_by(worker, Some(&waker));
         self.sleep.start_search();
         let mut search = self.sleep.search_driven(&mut searcher, self, worker, latch);
         loop {
@@ -64,7 +64,7 @@ impl Pool {
                     let is_out = between(&nap);
                     if !is_out {
                         driver.wait();
-                        self.sleep.is_woken_by(worker, &waker);
+                        self.sleep.is_woken_by(worker, Some(&waker));
                     }
                     search = match self.sleep.naps_on(worker, nap, self) {
                         Some(nap) if !is_out => Err(nap),
