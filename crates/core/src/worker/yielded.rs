@@ -25,9 +25,9 @@ impl Worker {
         }
     }
 
-    /// Runs the oldest of the worker's own yielded jobs, and then the next ones, `most` at most, as
-    /// long as each yields, it is not over and nothing comes before them. Returns how many it ran. For the main
-    /// loop.
+    /// Runs the oldest of the worker's own yielded jobs, and then the next ones, `most` at most,
+    /// until it `is_over`, as long as each yields and nothing comes before them. Returns how many
+    /// it ran. For the main loop.
     ///
     /// A job that yields is put back, and the next one taken, under the lock once, and without it
     /// if there is no other.
