@@ -32,6 +32,7 @@ impl Worker {
 
     /// As [`main_loop`](Self::main_loop), which goes on in this `window`; out of work it calls
     /// `search`, and ends if that returns false.
+    #[inline(always)] // or the window lies in memory, which an ordinary worker's need not
     pub(crate) fn main_loop_until(
         &self,
         window: &mut Window,
@@ -132,6 +133,7 @@ impl Worker {
     /// search. Victims come before the lanes; but if there are many, not each time, because a look
     /// at all of them takes longer than a small job. Returns how many it has run; of those that
     /// have yielded they are `most` at most, until it `is_over`, and otherwise one.
+    #[inline]
     fn run_waiting(&self, most: u32, is_over: impl Fn() -> bool) -> u32 {
         if self.pool().lanes.is_empty() {
             let (ran, index) = (&self.local().order.yielded_ran, self.index());
