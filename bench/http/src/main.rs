@@ -19,7 +19,6 @@ use std::sync::Arc;
 use clap::Parser;
 use heist::futures::io::Async;
 use heist::futures::SpawnFuture;
-use heist::ThreadPoolBuilder;
 use http_service::server;
 
 use load::Server;
@@ -48,7 +47,7 @@ fn main() -> anyhow::Result<()> {
             say(listener.get_ref().local_addr()?);
             let studio = Arc::new(server::Studio {
                 picture: http_service::picture::Picture::rings(1600, 1200),
-                pool: ThreadPoolBuilder::new().build()?,
+                pool: server::pictures()?,
             });
             server::connections()?
                 .spawn_future(server::serve(listener, studio))

@@ -55,7 +55,7 @@
 //!
 //! A wake-up comes from the reactor's thread: some microseconds if all workers sleep, and longer if
 //! they have to wait for a processor. A pool whose workers this module [drives](drive) waits for
-//! sockets and timers itself, and answers about twice as many brief requests; beside another pool
+//! sockets and timers itself, and answers half as many brief requests again; beside another pool
 //! that computes, several times as many. `examples/http-service` has the figures, and is built in
 //! this way.
 //!

@@ -10,9 +10,8 @@ use anyhow::Context as _;
 use clap::Parser;
 use heist::futures::io::Async;
 use heist::futures::SpawnFuture;
-use heist::ThreadPoolBuilder;
 use http_service::picture::Picture;
-use http_service::server::{connections, serve, Studio};
+use http_service::server::{connections, pictures, serve, Studio};
 
 /// Makes small pictures of a large one, at /thumbnail/WIDTH
 #[derive(Parser)]
@@ -32,7 +31,7 @@ fn address(text: &str) -> Result<SocketAddr, &'static str> {
 fn main() -> anyhow::Result<()> {
     let address = Arguments::parse().address;
     let started = "could not start the workers";
-    let pool = ThreadPoolBuilder::new().build().context(started)?;
+    let pool = pictures().context(started)?;
     let connections = connections().context(started)?;
     // The pool of the service, so that there is no other.
     let picture = pool.install(|| Picture::rings(1600, 1200));

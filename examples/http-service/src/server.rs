@@ -40,6 +40,16 @@ pub fn connections() -> Result<ThreadPool, ThreadPoolBuildError> {
     builder.drive_workers(io::drive).build()
 }
 
+/// A pool for the pictures. A panic in one whose client is gone ends nothing else.
+///
+/// # Errors
+///
+/// Fails if the system has no threads for it.
+pub fn pictures() -> Result<ThreadPool, ThreadPoolBuildError> {
+    let builder = ThreadPoolBuilder::new();
+    builder.panic_handler(|_payload| {}).build()
+}
+
 /// Serves connections for ever, in the pool of the calling worker, or else in the global pool.
 pub async fn serve(listener: Async<TcpListener>, studio: Arc<Studio>) {
     let mut is_refused = false;

@@ -15,12 +15,12 @@ use heist::futures::io::Async;
 use heist::futures::{block_on, FutureHandle, JoinError, SpawnFuture};
 use heist::{ThreadPool, ThreadPoolBuilder};
 use http_service::picture::Picture;
-use http_service::server::{connections, serve, thumbnail, Studio};
+use http_service::server::{connections, pictures, serve, thumbnail, Studio};
 
 static STUDIO: LazyLock<Arc<Studio>> = LazyLock::new(|| {
     Arc::new(Studio {
         picture: Picture::rings(160, 120),
-        pool: ThreadPoolBuilder::new().build().expect("a pool"),
+        pool: pictures().expect("a pool"),
     })
 });
 static CONNECTIONS: LazyLock<ThreadPool> = LazyLock::new(|| connections().expect("a pool"));
@@ -220,6 +220,14 @@ fn a_panic_in_a_connection_is_not_the_end_of_the_service() {
         panic!("expected")
     });
     drop::<FutureHandle<()>>(panics);
+    heard.recv().expect_err("it is said by the panic");
+    assert_eq!(client.ask("GET /"), (200, b"ready\n".to_vec()));
+    // Nor is one in a picture that nobody waits for.
+    let (say, heard) = mpsc::channel::<()>();
+    STUDIO.pool.spawn(|| {
+        let _say = say;
+        panic!("expected")
+    });
     heard.recv().expect_err("it is said by the panic");
     assert_eq!(client.ask("GET /"), (200, b"ready\n".to_vec()));
     // Its waiter learns of the panic of a picture.

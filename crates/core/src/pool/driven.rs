@@ -33,8 +33,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// Callers do not [participate](crate::Callers::Participate) in place of such workers. In
     /// these cases workers sleep as usual: in place of one that [blocks](crate::blocking) or
     /// waits; with [`use_current_thread`](Self::use_current_thread), which has no main loop; while
-    /// [fewer are active](crate::ThreadPool::set_active_threads); in a schedule (`HEIST_SCHEDULE`). A
-    /// [serial](Self::serial) pool has no worker to drive.
+    /// [fewer are active](crate::ThreadPool::set_active_threads); in a schedule
+    /// (`HEIST_SCHEDULE`). A [serial](Self::serial) pool has no worker to drive.
     ///
     /// # Cost
     ///

@@ -94,13 +94,9 @@ impl Future for MainLoop<'_> {
                 },
             );
         }
-        match worker.local().thread.nap.take() {
-            Some((nap, since_ns)) => {
-                if matches!(nap, Nap::Watching(_)) {
-                    context.waker().wake_by_ref();
-                }
-                worker.local().thread.nap.set(Some((nap, since_ns)));
-            }
+        match worker.local().thread.nap.get() {
+            Some((Nap::UntilWoken, _)) => {}
+            Some((Nap::Watching(_), _)) => context.waker().wake_by_ref(),
             None if end.probe() => return Poll::Ready(()),
             None => context.waker().wake_by_ref(),
         }
