@@ -160,13 +160,18 @@ mod imp {
         // The name of the thread, in brackets, may contain anything.
         let (_, fields) = stat.rsplit_once(')')?;
         let fields: Vec<&str> = fields.split_whitespace().collect();
+        let letter = fields.first()?.chars().next()?;
+        // The system lists a thread for some moments after it has ended, one that was joined too.
+        if matches!(letter, 'X' | 'x' | 'Z') {
+            return None;
+        }
         let ticks = |index: usize| fields.get(index)?.parse::<u64>().ok();
         let by_ticks = || Some((ticks(11)? + ticks(12)?) * TICK_NS);
         let schedstat = text("schedstat");
         let exact = || schedstat.as_ref()?.split_whitespace().next()?.parse().ok();
         let place = text("wchan").filter(|place| !place.is_empty() && place != "0");
         Some(ThreadState {
-            letter: fields.first()?.chars().next()?,
+            letter,
             cpu_ns: exact().or_else(by_ticks)?,
             place,
             call: text("syscall").and_then(|text| call(&text)),
@@ -331,6 +336,16 @@ mod tests {
         let state = Described::new("nothing", &[("stat", STAT), ("wchan", "0")]).state();
         assert!(!state.is_in_futex(), "it may as well sleep");
         assert!(state.place_text().contains("does not tell"));
+    }
+
+    #[test]
+    fn a_thread_that_has_ended_and_is_still_listed_has_no_state() {
+        for letter in ["X", "Z"] {
+            let stat = STAT.replacen(" S 1 ", &format!(" {letter} 1 "), 1);
+            let ended =
+                Described::new(letter, &[("stat", stat.as_str()), ("schedstat", "0 0 0\n")]);
+            assert_eq!(imp::read(&ended.0), None, "{stat}");
+        }
     }
 
     #[test]
