@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
@@ -212,10 +212,10 @@ fn driven_and_counted() -> (ThreadPool, Arc<AtomicUsize>) {
     (builder.build().expect("a pool"), polls)
 }
 
-/// Computes for longer than the 200 us after which the function that drives has its turn.
-fn compute() {
+/// Computes for so many microseconds; after 200, the function that drives has its turn.
+fn compute(micros: u64) {
     let began = Instant::now();
-    while began.elapsed() < Duration::from_micros(210) {
+    while began.elapsed() < Duration::from_micros(micros) {
         std::hint::spin_loop();
     }
 }
@@ -225,7 +225,7 @@ fn compute() {
 fn jobs_that_spawn_each_other_let_a_future_have_its_turn_on_a_driven_worker() {
     const JOBS: usize = 2000;
     fn again(left: usize, say: Sender<()>) {
-        compute();
+        compute(210);
         match left {
             0 => say.send(()).expect("the test waits"),
             _ => heist_core::spawn(move || again(left - 1, say)),
@@ -256,7 +256,7 @@ fn the_function_has_its_turn_beside_futures_that_yield() {
             pool.spawn_future(async move {
                 for _ in 0..50 {
                     ran.fetch_add(1, Ordering::Relaxed);
-                    compute();
+                    compute(210);
                     yield_now().await;
                 }
             })
@@ -270,4 +270,55 @@ fn the_function_has_its_turn_beside_futures_that_yield() {
         polls > ran / 2,
         "{polls} turns beside {ran} polls of futures"
     );
+}
+
+/// FU-2, for those that a driven worker's function wakes whenever it has a turn.
+#[test]
+fn futures_that_the_function_wakes_have_their_turns() {
+    const FUTURES: usize = 32;
+    const POLLS: usize = 50;
+    let wakers = Arc::new(Mutex::new(Vec::<Waker>::new()));
+    let woken = Arc::clone(&wakers);
+    let builder = ThreadPoolBuilder::new().num_threads(1);
+    let builder = builder.drive_workers(move |mut main_loop| {
+        io::drive(pin!(poll_fn(|context| {
+            let wakers = std::mem::take(&mut *woken.lock().unwrap());
+            wakers.into_iter().for_each(Waker::wake);
+            let state = main_loop.as_mut().poll(context);
+            if !woken.lock().unwrap().is_empty() {
+                context.waker().wake_by_ref();
+            }
+            state
+        })));
+    });
+    let (pool, log) = (builder.build().expect("a pool"), Arc::default());
+    let futures: Vec<_> = (0..FUTURES)
+        .map(|index| {
+            let (wakers, log) = (Arc::clone(&wakers), Arc::<Mutex<Vec<_>>>::clone(&log));
+            let mut left = POLLS;
+            pool.spawn_future(poll_fn(move |context| {
+                // Of a turn's 200 us, a quarter of them have time.
+                compute(25);
+                log.lock().unwrap().push(index);
+                left -= 1;
+                if left == 0 {
+                    return Poll::Ready(());
+                }
+                wakers.lock().unwrap().push(context.waker().clone());
+                Poll::Pending
+            }))
+        })
+        .collect();
+    for future in futures {
+        future.join();
+    }
+    let (log, mut last) = (log.lock().unwrap(), [0; FUTURES]);
+    for (now, &index) in log.iter().enumerate() {
+        let others = now - last[index];
+        assert!(
+            others <= FUTURES + 61,
+            "{index} waited for {others}: {log:?}"
+        );
+        last[index] = now;
+    }
 }

@@ -21,14 +21,15 @@ impl<S> ThreadPoolBuilder<S> {
     /// one is awaited in the other.
     ///
     /// The main loop is pending while the worker has nothing to do, and every 200 us between two
-    /// jobs. `drive` may poll it at any time. It may call any operation of heist in between, as
-    /// wakers do, but must not wait for a job of this pool: the worker that runs it may be this
-    /// one. After such an operation the worker is polled before it rests again, so a `drive` that
-    /// calls one each time before it waits, as heist's own `block_on` of a future does, keeps a
-    /// processor busy. If `drive` returns early, the worker goes on without it. If it panics, the
-    /// process ends; and it does so by `spawn` and its like, as an
-    /// [exit handler](Self::exit_handler) does, in the moment in which the pool has ended and the
-    /// main loop is not ready yet. To wake a future is safe then.
+    /// jobs. Jobs that `drive` queues in its turn, and futures that it wakes, come behind the
+    /// worker's others, in their order. `drive` may poll the main loop at any time. It may call any
+    /// operation of heist in between, as wakers do, but must not wait for a job of this pool: the
+    /// worker that runs it may be this one. After such an operation the worker is polled before it
+    /// rests again, so a `drive` that calls one each time before it waits, as heist's own
+    /// `block_on` of a future does, keeps a processor busy. If `drive` returns early, the worker
+    /// goes on without it. If it panics, the process ends; and it does so by `spawn` and its like,
+    /// as an [exit handler](Self::exit_handler) does, in the moment in which the pool has ended and
+    /// the main loop is not ready yet. To wake a future is safe then.
     ///
     /// Callers do not [participate](crate::Callers::Participate) in place of such workers. In
     /// these cases workers sleep as usual: in place of one that [blocks](crate::blocking) or

@@ -24,6 +24,8 @@ struct MainLoop<'a> {
     worker: &'a Worker,
     /// From one turn to the next: most turns are shorter than what it counts.
     window: Window,
+    /// Behind the jobs that the worker had when the function's turn began.
+    lowest: usize,
 }
 
 impl Worker {
@@ -32,6 +34,7 @@ impl Worker {
         drive(pin!(MainLoop {
             worker: self,
             window: Window::default(),
+            lowest: self.next_slot(),
         }));
         self.end_rest();
         // It may hold much, and handles keep the pool's memory for longer.
@@ -67,8 +70,14 @@ impl Future for MainLoop<'_> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let Self { worker, window } = &mut *self;
+        let Self {
+            worker,
+            window,
+            lowest,
+        } = &mut *self;
         let (pool, index, end) = (worker.pool(), worker.index(), &worker.state().end);
+        // On top of the others, those of each turn would come before all that came before (FU-2).
+        worker.put_behind(*lowest);
         pool.sleep.is_woken_by(index, Some(context.waker()));
         let mut goes_on = true;
         if let Some((nap, since_ns)) = worker.local().thread.nap.take() {
@@ -94,6 +103,7 @@ impl Future for MainLoop<'_> {
                 },
             );
         }
+        *lowest = worker.next_slot();
         match worker.local().thread.nap.get() {
             Some((Nap::UntilWoken, _)) => {}
             Some((Nap::Watching(_), _)) => context.waker().wake_by_ref(),
