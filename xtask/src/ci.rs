@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::book;
 use crate::fuzz;
+use crate::miri;
 use crate::model;
 use crate::mutate;
 use crate::newcomer;
@@ -21,8 +22,8 @@ use crate::workflow;
 /// Steps besides the usual.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Args {
-    /// Add what takes minutes: the book's first chapter from an empty folder, the sanitizers, a
-    /// short soak, the fuzzer, rayon's tests on the stand-in and on our iterators, two minutes of
+    /// Add what takes minutes: the book's first chapter from an empty folder, sanitizers and Miri,
+    /// a short soak, the fuzzer, rayon's tests on the stand-in and on our iterators, two minutes of
     /// chaos, Ray and Slurm on three nodes, the benchmark's own checks, the instructions of a join.
     #[arg(long)]
     slow: bool,
@@ -148,11 +149,12 @@ fn release_tests(root: &Path) -> anyhow::Result<String> {
     ))
 }
 
-/// The book's first chapter, sanitizers, the soak and the fuzzer, rayon's tests, the cost of a
-/// join, and the benchmark.
+/// The book's first chapter, sanitizers and Miri, the soak and the fuzzer, rayon's tests, the cost
+/// of a join, and the benchmark.
 fn slow_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
     newcomer::add_step(runner)?;
     sanitize::add_steps(runner)?;
+    miri::add_step(runner)?;
     soak::add_steps(runner)?;
     fuzz::add_steps(runner)?;
     for (name, arguments) in [

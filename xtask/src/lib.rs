@@ -5,8 +5,8 @@
 //! - [`model`]: the models of the protocols, under loom and shuttle.
 //! - [`mutate`]: orderings weakened one at a time, and which model notices.
 //! - [`targets`]: the libraries on other systems, and by their oldest compilers.
-//! - [`sanitize`], [`soak`] and [`fuzz`]: tests under sanitizers, everything mixed for minutes or
-//!   hours, pipelines that a fuzzer chooses.
+//! - [`sanitize`] and [`miri`]: tests under sanitizers, and in an interpreter.
+//! - [`soak`] and [`fuzz`]: everything mixed for minutes or hours, pipelines that a fuzzer chooses.
 //! - [`book`] and [`newcomer`]: the book's pages and links, and its first chapter replayed.
 //!
 //! Each runs as `cargo xtask NAME`. Below them lie [`steps`], [`hung`], [`process`],
@@ -21,6 +21,7 @@ pub mod fuzz;
 pub mod hung;
 pub mod libtest;
 pub mod machine;
+pub mod miri;
 pub mod model;
 pub mod mutate;
 pub mod newcomer;

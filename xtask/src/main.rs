@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use xtask::steps::Runner;
 use xtask::{
-    book, ci, fuzz, model, mutate, newcomer, release, repository_root, sanitize, soak, targets,
-    tidy,
+    book, ci, fuzz, miri, model, mutate, newcomer, release, repository_root, sanitize, soak,
+    targets, tidy,
 };
 
 /// The project's own chores.
@@ -47,6 +47,8 @@ enum Chore {
     Soak(soak::Args),
     /// Run the tests of the crates with unsafe code under the compiler's sanitizers.
     Sanitize(sanitize::Args),
+    /// Run every operation at its smallest in an interpreter that sees undefined behaviour (Miri).
+    Miri(miri::Args),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -73,6 +75,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Chore::Fuzz(arguments) => fuzz::run(&root, &arguments, &mut out)?,
         Chore::Soak(arguments) => soak::run(&root, &arguments, &mut out)?,
         Chore::Sanitize(arguments) => sanitize::run(&root, arguments, &mut out)?,
+        Chore::Miri(arguments) => miri::run(&root, arguments, &mut out)?,
     };
     Ok(if passed {
         ExitCode::SUCCESS

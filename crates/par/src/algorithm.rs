@@ -26,8 +26,18 @@ pub use scan::{par_exclusive_scan, par_inclusive_scan};
 pub use select::{par_select_nth_unstable, par_select_nth_unstable_by};
 pub(crate) use sort::{sort_stable, sort_unstable};
 
+/// A number of items, for what is worth its trouble from there on. An interpreter (Miri) has no
+/// time for so many, and is to see the trouble.
+const fn worth(items: usize) -> usize {
+    if cfg!(miri) {
+        items / 256
+    } else {
+        items
+    }
+}
+
 /// The items of a part, for work that is little and the same for each item: some parts for each
 /// worker, but none that is too small to be shared.
 fn part_len(len: usize) -> usize {
-    (len / (4 * heist_core::current_num_threads())).max(4096)
+    (len / (4 * heist_core::current_num_threads())).max(worth(4096))
 }

@@ -170,7 +170,7 @@ mod imp {
 
     pub(super) use system::{membarrier, register};
 
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(miri)))]
     mod system {
         fn call(command: libc::c_int) -> bool {
             // SAFETY: membarrier takes no pointers; an unknown command is an error.
@@ -190,7 +190,7 @@ mod imp {
         }
     }
 
-    #[cfg(windows)]
+    #[cfg(all(windows, not(miri)))]
     mod system {
         use windows_sys::Win32::System::Threading::FlushProcessWriteBuffers;
 
@@ -206,7 +206,7 @@ mod imp {
         }
     }
 
-    #[cfg(not(any(target_os = "linux", windows)))]
+    #[cfg(not(any(all(target_os = "linux", not(miri)), all(windows, not(miri)))))]
     mod system {
         pub(in super::super) fn register() -> bool {
             false

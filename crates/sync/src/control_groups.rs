@@ -83,7 +83,7 @@ fn unescaped(text: &str) -> String {
 }
 
 /// The mounts that the process sees.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn mounts() -> String {
     // A folder's name may be of any bytes.
     let bytes = std::fs::read("/proc/self/mountinfo").unwrap_or_default();

@@ -37,6 +37,7 @@
 //! | Linux, 32-bit | as above | a lock and a condition variable | |
 //! | Windows | `FlushProcessWriteBuffers` | as above | no `fork` |
 //! | macOS and other Unix | fences only | as above | |
+//! | under Miri | fences only | as its system | no other system calls, and no files |
 //! | WebAssembly | fences only | as above | no `fork`; mostly no threads; in browsers no clock |
 //!
 //! # Examples
@@ -74,7 +75,7 @@ pub mod cell;
 pub use loom::cell;
 mod cache_padded;
 mod clock;
-#[cfg(any(target_os = "linux", test))]
+#[cfg(any(all(target_os = "linux", not(miri)), test))]
 mod control_groups;
 #[cfg(heist_soak)]
 pub mod delay;

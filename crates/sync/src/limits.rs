@@ -26,7 +26,7 @@ pub fn thread_limit() -> Option<ThreadLimit> {
     imp::limits().into_iter().flatten().min()
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 mod imp {
     use std::fs::read_to_string;
     use std::path::Path;
@@ -84,7 +84,7 @@ mod imp {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 mod imp {
     use super::ThreadLimit;
 

@@ -46,7 +46,7 @@ fn available() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 mod imp {
     use std::ffi::c_ulong;
     use std::fs::read_to_string;
@@ -81,7 +81,7 @@ mod imp {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 mod imp {
     pub(super) fn usable_processors() -> usize {
         super::available()
@@ -94,7 +94,7 @@ mod imp {
 
 /// The processors that the lowest quota is worth, of the control groups that `groups` names and
 /// those above them.
-#[cfg(any(target_os = "linux", test))]
+#[cfg(any(all(target_os = "linux", not(miri)), test))]
 fn quota(root: &std::path::Path, groups: &str, mounts: fn() -> String) -> Option<usize> {
     use std::fs::read_to_string;
 

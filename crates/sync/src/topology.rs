@@ -164,7 +164,7 @@ impl Topology {
     /// ```
     #[must_use]
     pub fn detect() -> Self {
-        if cfg!(target_os = "linux") {
+        if cfg!(all(target_os = "linux", not(miri))) {
             let read = Self::of(&Files::Folder(Path::new("/sys/devices")));
             if !read.processors.is_empty() {
                 return read;

@@ -4,6 +4,7 @@
 //! While the worker rests it is hidden. If the function calls an operation of heist meanwhile, as
 //! the waker of a future does, `Worker::reveal` brings the worker out.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::{pin, Pin};
 use std::task::{Context, Poll};
@@ -92,11 +93,12 @@ impl Future for MainLoop<'_> {
                 }
             }
         }
-        let until_ns = pool.now_ns() + TURN_NS;
+        // However slow the machine is, each poll gets somewhere: the first look says no.
+        let (until_ns, looked) = (pool.now_ns() + TURN_NS, Cell::new(false));
         if goes_on {
             worker.main_loop_until(
                 window,
-                || pool.now_ns() > until_ns,
+                || looked.replace(true) && pool.now_ns() > until_ns,
                 || {
                     goes_on = worker.search_driven(None);
                     goes_on

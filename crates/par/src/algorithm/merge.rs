@@ -17,12 +17,12 @@ use std::ptr;
 
 use heist_core::{join, participate};
 
-use super::part_len;
+use super::{part_len, worth};
 
 /// Below so many items one worker is as fast as several.
-const MIN_LEN: usize = 32_768;
+const MIN_LEN: usize = worth(32_768);
 /// Below so many items a lane is not worth a cut.
-const LANE_MIN_LEN: usize = 64;
+const LANE_MIN_LEN: usize = if cfg!(miri) { 4 } else { 64 };
 
 /// Merges two sorted vectors. Of equal items those of `left` come first.
 ///

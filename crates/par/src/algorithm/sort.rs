@@ -3,10 +3,10 @@
 use heist_core::{current_num_threads, participate};
 
 use super::order::{direction, reverse, Direction, Order};
-use super::{part_len, stable, unstable};
+use super::{part_len, stable, unstable, worth};
 
 /// A worker's share is not worth the trouble below so many items.
-const MIN_SHARE: usize = 8192;
+const MIN_SHARE: usize = worth(8192);
 
 /// Sorts so that equal items keep their order. `sort` does that too, alone.
 pub(crate) fn sort_stable<T, S, L>(items: &mut [T], sort: S, is_less: L)
