@@ -12,6 +12,7 @@ mod peer;
 #[expect(unreachable_pub, reason = "a library there")]
 mod picture;
 
+use std::future::pending;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -50,7 +51,7 @@ fn main() -> anyhow::Result<()> {
                 pool: server::pictures()?,
             });
             server::connections()?
-                .spawn_future(server::serve(listener, studio))
+                .spawn_future(server::serve(listener, studio, pending::<()>()))
                 .join();
             Ok(())
         }

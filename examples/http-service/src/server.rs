@@ -1,11 +1,16 @@
 //! The service on heist: its connections are futures on one pool, whose worker waits for sockets,
 //! and its pictures are computed by another.
 
+use std::convert::Infallible;
+use std::future::Future;
 use std::io::{stderr, Write};
 use std::net::{TcpListener, TcpStream};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_channel::Receiver;
+use futures_lite::future::or;
 use heist::futures::io::{self, Async, Timer};
 use heist::futures::spawn_future;
 use heist::{JoinHandle, Waiting};
@@ -50,14 +55,33 @@ pub fn pictures() -> Result<ThreadPool, ThreadPoolBuildError> {
     builder.panic_handler(|_payload| {}).build()
 }
 
-/// Serves connections for ever, in the pool of the calling worker, or else in the global pool.
-pub async fn serve(listener: Async<TcpListener>, studio: Arc<Studio>) {
+/// Serves connections until the `end`, in the pool of the calling worker, or else in the global
+/// pool. Then it accepts no more, and returns when each connection has got the answer that it
+/// waited for, if it did.
+pub async fn serve(listener: Async<TcpListener>, studio: Arc<Studio>, end: impl Future) {
+    // No message is sent: a channel closes when the last of its senders is dropped.
+    let (goes_on, ends) = async_channel::bounded(1);
+    let (serves, has_served) = async_channel::bounded::<Infallible>(1);
+    let accept = accept(&listener, |stream| {
+        let (studio, ends, serves) = (Arc::clone(&studio), ends.clone(), serves.clone());
+        drop(spawn_future(async move {
+            converse(stream, studio, ends).await;
+            drop(serves);
+        }));
+    });
+    or(accept, async { _ = end.await }).await;
+    drop((listener, goes_on, serves));
+    let _ = has_served.recv().await;
+}
+
+/// Accepts connections for ever.
+async fn accept(listener: &Async<TcpListener>, serve: impl Fn(Async<TcpStream>)) {
     let mut is_refused = false;
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
                 is_refused = false;
-                drop(spawn_future(converse(stream, Arc::clone(&studio))));
+                serve(stream);
             }
             Err(error) => {
                 // Too many files are open, say: some connection will end. It is said once, since
@@ -74,15 +98,28 @@ pub async fn serve(listener: Async<TcpListener>, studio: Arc<Studio>) {
     }
 }
 
-/// Answers the requests of one connection. If it breaks off, that is the client's affair.
-async fn converse(stream: Async<TcpStream>, studio: Arc<Studio>) {
+/// Answers the requests of one connection, until the service `ends`. If it breaks off, that is the
+/// client's affair.
+async fn converse(stream: Async<TcpStream>, studio: Arc<Studio>, ends: Receiver<Infallible>) {
     let _ = stream.get_ref().set_nodelay(true);
     let service = service_fn(|request| {
         let studio = Arc::clone(&studio);
         answer(request, move |width| thumbnail(studio, width))
     });
     let connection = http1::Builder::new().serve_connection(FuturesIo::new(stream), service);
-    let _ = connection.await;
+    let mut connection = pin!(connection);
+    let all = async {
+        let _ = connection.as_mut().await;
+        true
+    };
+    let is_over = or(all, async {
+        let _ = ends.recv().await;
+        false
+    });
+    if !is_over.await {
+        connection.as_mut().graceful_shutdown();
+        let _ = connection.await;
+    }
 }
 
 /// Has a small picture computed. If the future is dropped, because its client is gone, a picture

@@ -2,11 +2,13 @@
 
 #[cfg(target_os = "linux")]
 use std::fs::File;
-use std::future::Future;
+use std::future::{pending, Future};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::pin::pin;
 use std::process::Command;
+#[cfg(unix)]
+use std::process::Stdio;
 use std::sync::{mpsc, Arc, LazyLock};
 use std::task::{Context, Waker};
 use std::thread;
@@ -28,7 +30,8 @@ static CONNECTIONS: LazyLock<ThreadPool> = LazyLock::new(|| connections().expect
 fn start() -> SocketAddr {
     let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).expect("a socket");
     let address = listener.get_ref().local_addr().expect("an address");
-    drop(CONNECTIONS.spawn_future(serve(listener, Arc::clone(&STUDIO))));
+    let service = serve(listener, Arc::clone(&STUDIO), pending::<()>());
+    drop(CONNECTIONS.spawn_future(service));
     address
 }
 
@@ -44,11 +47,17 @@ impl Client {
 
     /// The status and the body.
     fn ask(&mut self, request: &str) -> (u32, Vec<u8>) {
+        self.send(request);
+        self.answer()
+    }
+
+    fn send(&mut self, request: &str) {
         let head = format!("{request} HTTP/1.1\r\nhost: here\r\n\r\n");
-        self.0
-            .get_mut()
-            .write_all(head.as_bytes())
-            .expect("it reads");
+        let stream = self.0.get_mut();
+        stream.write_all(head.as_bytes()).expect("it reads");
+    }
+
+    fn answer(&mut self) -> (u32, Vec<u8>) {
         let mut line = String::new();
         self.0.read_line(&mut line).expect("a status");
         let status = line.split(' ').nth(1).and_then(|it| it.parse().ok());
@@ -253,4 +262,65 @@ fn a_picture_whose_client_is_gone_is_not_computed() {
         }
         assert_eq!(Arc::strong_count(&studio), 1);
     });
+}
+
+#[test]
+fn at_its_end_the_service_gives_the_answers_that_it_owes_and_closes_the_rest() {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build();
+    let studio = Arc::new(Studio {
+        picture: Picture::rings(16, 12),
+        pool: pool.expect("a pool"),
+    });
+    let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).expect("a socket");
+    let address = listener.get_ref().local_addr().expect("an address");
+    let (goes_on, ends) = async_channel::bounded::<()>(1);
+    let end = async move { ends.recv().await };
+    let service = CONNECTIONS.spawn_future(serve(listener, Arc::clone(&studio), end));
+    let (mut idle, mut waiting) = (Client::new(address), Client::new(address));
+    for client in [&mut idle, &mut waiting] {
+        assert_eq!(client.ask("GET /").0, 200);
+    }
+    let (release, held) = mpsc::channel::<()>();
+    studio.pool.spawn(move || _ = held.recv());
+    let before = Arc::strong_count(&studio);
+    waiting.send("GET /thumbnail/8");
+    // The request has one share, and the picture, which waits for the only worker.
+    while Arc::strong_count(&studio) < before + 2 {
+        thread::yield_now();
+    }
+    drop(goes_on);
+    assert_eq!(idle.0.read(&mut [0]).expect("it is closed in order"), 0);
+    TcpStream::connect(address).expect_err("nobody listens");
+    assert!(!service.is_finished());
+    drop(release);
+    let (status, body) = waiting.answer();
+    assert!(status == 200 && body == studio.picture.thumbnail(8));
+    service.join();
+}
+
+#[test]
+#[cfg(unix)]
+fn a_signal_ends_it_in_order() {
+    for signal in ["-INT", "-TERM"] {
+        let mut command = program(&["--address", "127.0.0.1:0"]);
+        let mut service = command.stderr(Stdio::piped()).spawn().expect("it runs");
+        let mut said = BufReader::new(service.stderr.take().expect("a pipe")).lines();
+        let mut line = || {
+            said.next()
+                .map(|line| line.expect("text"))
+                .unwrap_or_default()
+        };
+        let at = line();
+        let address = at.strip_prefix("http-service: at http://").expect(&at);
+        let address = address.split('/').next().and_then(|it| it.parse().ok());
+        let mut client = Client::new(address.expect(&at));
+        assert_eq!(client.ask("GET /").0, 200);
+        let mut kill = Command::new("kill");
+        let kill = kill.arg(signal).arg(service.id().to_string()).status();
+        assert!(kill.expect("it is there").success());
+        assert_eq!(client.0.read(&mut [0]).expect("it is closed in order"), 0);
+        assert!(service.wait().expect("it ends").success(), "{signal}");
+        assert_eq!(line(), "http-service: ends when the last answer is given");
+        assert_eq!(line(), "");
+    }
 }
