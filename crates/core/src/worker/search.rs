@@ -188,6 +188,7 @@ impl Worker {
             ran_out_ns
         });
         let mut search = Search::new(self, latch, true, ran_out_ns);
+        search.is_driven = true;
         if slept_since.is_some() {
             pool.sleep.has_slept(&search, latch);
         }
@@ -213,6 +214,10 @@ struct Search<'a> {
     worker: &'a Worker,
     latch: &'a CoreLatch,
     at_bottom: bool,
+    /// It ends at the first round that finds nothing. The function that drives has other things to
+    /// wait for; and Linux takes from a thread that yields the rest of its turn, now and later
+    /// (6.18: its virtual time goes on to its deadline), which brief jobs beside a busy pool miss.
+    is_driven: bool,
     ladder: IdleLadder,
     /// The time at which the worker ran out of work, or last woke up.
     ran_out_ns: Cell<u64>,
@@ -231,7 +236,7 @@ impl Searcher for Search<'_> {
         if is_scheduled {
             schedule::point(Point::Round);
         }
-        let step = if wants_place || is_scheduled {
+        let step = if wants_place || is_scheduled || self.is_driven {
             IdleStep::Sleep
         } else {
             let gaps = || self.worker.local().search.gaps.get();
@@ -290,6 +295,7 @@ impl<'a> Search<'a> {
             worker,
             latch,
             at_bottom,
+            is_driven: false,
             ladder: IdleLadder::new(worker.pool().is_oversubscribed()),
             ran_out_ns: Cell::new(ran_out_ns),
         }
