@@ -9,8 +9,9 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::{hint, thread};
 
-use heist_core::ThreadPoolBuilder;
+use heist_core::{with_cancellation, CancellationToken, ThreadPoolBuilder};
 use heist_par::iter::plumbing::Part;
 use heist_par::iter::Either;
 use heist_par::prelude::*;
@@ -457,4 +458,48 @@ fn a_failure_keeps_others_from_beginning() {
     });
     assert_eq!(result, Err("enough"));
     assert_eq!(made.into_inner(), 11);
+}
+
+/// So large that others are moved while the call is cancelled.
+struct Large<'a> {
+    alive: &'a AtomicUsize,
+    _bytes: [u8; 1 << 14],
+}
+
+impl Drop for Large<'_> {
+    fn drop(&mut self) {
+        self.alive.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Their number is not known, so they lie in chunks before they come to their places.
+#[test]
+fn items_are_dropped_if_their_call_is_cancelled_on_the_way_to_their_places() {
+    const COUNT: usize = 600;
+    for round in 0..50 {
+        let (token, made, alive) = (
+            CancellationToken::new(),
+            &AtomicUsize::new(0),
+            &AtomicUsize::new(0),
+        );
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while made.load(Ordering::Relaxed) < COUNT {
+                    hint::spin_loop();
+                }
+                (0..round * 50).for_each(|_| hint::spin_loop());
+                token.cancel();
+            });
+            let items = (0..COUNT).into_par_iter().filter(|_| true).map(|_| {
+                alive.fetch_add(1, Ordering::Relaxed);
+                made.fetch_add(1, Ordering::Relaxed);
+                let _bytes = [0; 1 << 14];
+                Large { alive, _bytes }
+            });
+            let collect = || items.collect::<Vec<_>>();
+            let collected = pool().install(|| with_cancellation(&token, collect));
+            assert!(collected.map_or(true, |items| items.len() == COUNT));
+        });
+        assert_eq!(alive.load(Ordering::Relaxed), 0, "in round {round}");
+    }
 }

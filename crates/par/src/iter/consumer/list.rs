@@ -7,8 +7,9 @@
 //! keeps that for the next time: memory that comes from the system costs more than the items.
 
 use std::collections::LinkedList;
-use std::mem::{needs_drop, size_of, MaybeUninit};
+use std::mem::{self, needs_drop, size_of, MaybeUninit};
 use std::ops::ControlFlow;
+use std::ptr;
 
 use heist_core::current_num_threads;
 
@@ -71,7 +72,7 @@ impl<T: Send> Chunks<T> {
 
     #[inline]
     pub(crate) fn push(&mut self, item: T) {
-        let mut last = std::mem::take(&mut self.last);
+        let mut last = mem::take(&mut self.last);
         // SAFETY: 1. here is the item.
         unsafe { self.put(&mut last, MaybeUninit::new(item), true) };
         self.last = last;
@@ -90,7 +91,7 @@ impl<T: Send> Chunks<T> {
             if !counts {
                 return;
             }
-            *last = self.next_chunk(std::mem::take(last));
+            *last = self.next_chunk(mem::take(last));
         }
         last.spare_capacity_mut()[0] = item;
         // SAFETY: the next place was there, and if it counts, an item was written there, by 1.
@@ -128,7 +129,7 @@ impl<T: Send> Chunks<T> {
             return;
         }
         if !self.last.is_empty() {
-            self.full.push_back(std::mem::take(&mut self.last));
+            self.full.push_back(mem::take(&mut self.last));
         }
         self.full.append(&mut others.full);
         self.last = others.last;
@@ -160,13 +161,19 @@ impl<T: Send> Chunks<T> {
             usize::MAX
         };
         let mut places = &mut vec.spare_capacity_mut()[..added];
-        let mut moves = Vec::with_capacity(chunks.len());
-        for chunk in chunks {
+        let mut moved = Vec::with_capacity(chunks.len());
+        for chunk in &chunks {
             let (here, behind) = places.split_at_mut(chunk.len());
-            moves.push(Box::new(move || move_items(chunk, here, piece_len)) as Move<'_>);
+            let is_done = false;
+            moved.push(Moved { here, is_done });
             places = behind;
         }
-        run_all(moves);
+        let moves = chunks.into_iter().zip(&mut moved);
+        let moves =
+            moves.map(|(chunk, to)| Box::new(move || to.fill(chunk, piece_len)) as Move<'_>);
+        run_all(moves.collect());
+        // The vector has them now.
+        moved.into_iter().for_each(mem::forget);
         // SAFETY: the places of the chunks are all of those, and each chunk has moved.
         unsafe { vec.set_len(old_len + added) };
     }
@@ -186,23 +193,45 @@ fn run_all(moves: Vec<Move<'_>>) {
     drive(IntoIter::new(moves), ForEach::new(&|each: Move<'_>| each()));
 }
 
-/// Moves the items of a chunk to as many places, from the last to the first, and gives their memory
-/// back after so many.
-fn move_items<T>(mut chunk: Vec<T>, mut places: &mut [MaybeUninit<T>], piece_len: usize) {
-    assert_eq!(chunk.len(), places.len());
-    while !chunk.is_empty() {
-        let rest = chunk.len().saturating_sub(piece_len);
-        let (before, here) = places.split_at_mut(rest);
-        let to = here.as_mut_ptr().cast::<T>();
-        // SAFETY: as many items are behind `rest` here as there, and the chunk owns its memory, so
-        // that the two do not overlap.
-        unsafe { to.copy_from_nonoverlapping(chunk[rest..].as_ptr(), here.len()) };
-        // SAFETY: those before are still here, and the others in their places.
-        unsafe { chunk.set_len(rest) };
-        if rest > 0 {
-            chunk.shrink_to_fit();
+/// The places of the items of one chunk. If the call is left before all chunks have moved, since it
+/// was cancelled, those that have are dropped here.
+struct Moved<'vec, T> {
+    here: &'vec mut [MaybeUninit<T>],
+    /// The items lie here.
+    is_done: bool,
+}
+
+impl<T> Moved<'_, T> {
+    /// Moves the items of a chunk here, from the last to the first, and gives their memory back
+    /// after so many.
+    fn fill(&mut self, mut chunk: Vec<T>, piece_len: usize) {
+        let mut places = &mut *self.here;
+        assert_eq!(chunk.len(), places.len());
+        while !chunk.is_empty() {
+            let rest = chunk.len().saturating_sub(piece_len);
+            let (before, here) = places.split_at_mut(rest);
+            let to = here.as_mut_ptr().cast::<T>();
+            // SAFETY: as many items are behind `rest` here as there, and the chunk owns its memory,
+            // so that the two do not overlap.
+            unsafe { to.copy_from_nonoverlapping(chunk[rest..].as_ptr(), here.len()) };
+            // SAFETY: those before are still here, and the others in their places.
+            unsafe { chunk.set_len(rest) };
+            if rest > 0 {
+                chunk.shrink_to_fit();
+            }
+            places = before;
         }
-        places = before;
+        self.is_done = true;
+    }
+}
+
+impl<T> Drop for Moved<'_, T> {
+    fn drop(&mut self) {
+        if self.is_done {
+            let items = ptr::from_mut(self.here) as *mut [T];
+            // SAFETY: the items lie here, and nobody else has them.
+            unsafe { items.drop_in_place() };
+        }
     }
 }
 
@@ -218,7 +247,7 @@ impl<T: Send> Consumer<T> for Chunks<T> {
     where
         P: Part<Output = T>,
     {
-        let mut last = std::mem::take(&mut self.last);
+        let mut last = mem::take(&mut self.last);
         let flow = if const { is_plain::<T>() } {
             part.run_sparse(budget, |item, counts| {
                 let counts = counts & item.is_some();
