@@ -152,6 +152,52 @@ fn jobs_with_handles() {
     drop(pool.submit(|| String::from("an output that nobody takes")));
 }
 
+/// Two threads abort a job that a worker is about to run, and agree; its captures go in either case.
+#[test]
+fn aborts_that_race() {
+    let pool = pool(2);
+    let kept = Arc::new(());
+    for _ in 0..3 {
+        let captured = Arc::clone(&kept);
+        let handle = pool.submit(move || captured);
+        let (here, there) = std::thread::scope(|scope| {
+            let there = scope.spawn(|| handle.abort());
+            (handle.abort(), there.join().expect("no panic"))
+        });
+        assert_eq!(here, there);
+        assert_eq!(handle.try_join().is_err(), here);
+    }
+    let captured = Arc::clone(&kept);
+    let dropped_elsewhere = pool.submit(move || captured);
+    std::thread::spawn(move || drop(dropped_elsewhere))
+        .join()
+        .expect("no panic");
+    drop(pool);
+    assert_eq!(Arc::strong_count(&kept), 1);
+}
+
+#[test]
+fn initialisers_that_panic_while_others_wait() {
+    let (once, begun) = (heist::Once::<Box<u32>>::new(), AtomicUsize::new(0));
+    let made = || {
+        heist::join(|| (), || ());
+        assert!(begun.fetch_add(1, Ordering::Relaxed) > 0, "the first");
+        Box::new(5)
+    };
+    pool(2).scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|_| {
+                let value = catch_unwind(AssertUnwindSafe(|| once.get_or_init(made)));
+                assert!(value.map_or(true, |value| **value == 5));
+            });
+        }
+    });
+    assert_eq!(
+        (once.into_inner(), begun.into_inner()),
+        (Some(Box::new(5)), 2)
+    );
+}
+
 #[test]
 fn strands_values_and_tokens() {
     let pool = pool(2);
