@@ -152,7 +152,7 @@ fn jobs_with_handles() {
     drop(pool.submit(|| String::from("an output that nobody takes")));
 }
 
-/// Two threads abort a job that a worker is about to run, and agree; its captures go in either case.
+/// Two threads abort a job that a worker is about to run, and agree. Its captures go either way.
 #[test]
 fn aborts_that_race() {
     let pool = pool(2);
