@@ -6,7 +6,7 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::build;
 use crate::steps::Runner;
@@ -47,9 +47,8 @@ pub fn add_step<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
 
 fn add<W: Write>(runner: &mut Runner<'_, W>, seed: u32, trees: bool) -> anyhow::Result<()> {
     let name = format!("miri {seed}");
-    if !is_there() {
-        let why = "`rustup component add miri rust-src --toolchain nightly` was not run";
-        return Ok(runner.skip(&name, why)?);
+    if let Err(reason) = prepare() {
+        return Ok(runner.skip(&name, &reason)?);
     }
     let mut flags = format!("-Zmiri-seed={seed}");
     if trees {
@@ -70,9 +69,17 @@ fn nightly() -> Command {
     command
 }
 
-fn is_there() -> bool {
-    let mut command = nightly();
-    command.args(["miri", "--version"]);
-    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
-    status.is_ok_and(|status| status.success())
+/// Builds the standard library for it, if that was not done before.
+fn prepare() -> Result<(), String> {
+    let output = nightly().args(["miri", "setup"]).output();
+    let output = output.map_err(|error| format!("could not start rustup: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&output.stderr);
+    let first = text.lines().find(|line| line.starts_with("error"));
+    let why = first.unwrap_or("`cargo miri setup` failed");
+    Err(format!(
+        "{why}; `rustup component add miri rust-src --toolchain nightly` adds what it needs"
+    ))
 }
