@@ -215,8 +215,9 @@ struct Search<'a> {
     latch: &'a CoreLatch,
     at_bottom: bool,
     /// It ends at the first round that finds nothing. The function that drives has other things to
-    /// wait for; and Linux takes from a thread that yields the rest of its turn, now and later
-    /// (6.18: its virtual time goes on to its deadline), which brief jobs beside a busy pool miss.
+    /// wait for; and Linux takes from a thread that yields the rest of its turn for good (since
+    /// 2025 `yield_task_fair` moves its virtual time on to its deadline), which brief jobs beside a
+    /// busy pool miss.
     is_driven: bool,
     ladder: IdleLadder,
     /// The time at which the worker ran out of work, or last woke up.
