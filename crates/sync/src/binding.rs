@@ -41,7 +41,7 @@ pub fn set_thread_nice(nice: i8) -> io::Result<()> {
     imp::set_nice(nice)
 }
 
-#[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle))))]
+#[cfg(all(target_os = "linux", not(any(miri, heist_loom, heist_shuttle))))]
 mod imp {
     use std::ffi::c_ulong;
     use std::io;
@@ -87,7 +87,7 @@ mod imp {
     }
 }
 
-#[cfg(not(any(target_os = "linux", heist_loom, heist_shuttle)))]
+#[cfg(not(any(all(target_os = "linux", not(miri)), heist_loom, heist_shuttle)))]
 mod imp {
     use std::io;
 
@@ -100,7 +100,7 @@ mod imp {
     }
 }
 
-#[cfg(all(test, target_os = "linux", not(any(heist_loom, heist_shuttle))))]
+#[cfg(all(test, target_os = "linux", not(any(miri, heist_loom, heist_shuttle))))]
 mod tests {
     use super::*;
     use crate::allowed_processors;
