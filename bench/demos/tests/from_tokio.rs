@@ -85,17 +85,43 @@ fn a_task_beats_on_tokios_only_thread_while_another_awaits_a_stream_of_items() {
     assert_eq!(sum, (0..500).sum());
 }
 
+/// A pool whose workers all wait by one reactor of tokio's.
+fn driven_by_tokio(workers: usize) -> heist::ThreadPool {
+    let reactor = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a reactor");
+    let builder = heist::ThreadPoolBuilder::new().num_threads(workers);
+    let builder = builder.drive_workers(move |main_loop| reactor.block_on(main_loop));
+    builder.build().expect("a pool")
+}
+
+/// More messages than tokio lets a task receive in one poll. The next ones come in a turn of the
+/// reactor, for which no future waits in vain until the worker's time is up.
+#[test]
+fn futures_whose_budget_of_tokio_is_used_up_go_on_in_the_next_turn() {
+    let pool = driven_by_tokio(1);
+    let (say, mut heard) = tokio::sync::mpsc::channel(16);
+    let sum = pool.spawn_future(async move {
+        let mut sum = 0;
+        while let Some(n) = heard.recv().await {
+            sum += n;
+        }
+        sum
+    });
+    let says = pool.spawn_future(async move {
+        for n in 0..20_000_u64 {
+            say.send(n).await.expect("it is heard");
+        }
+    });
+    assert_eq!(sum.join(), (0..20_000).sum());
+    says.join();
+}
+
 /// tokio's reactor drives a worker of heist's, on which tokio's sockets and timers work.
 #[test]
 fn tokios_sockets_wake_futures_of_heist() {
-    let builder = heist::ThreadPoolBuilder::new().num_threads(1);
-    let pool = builder.drive_workers(|main_loop| {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        runtime.expect("a runtime").block_on(main_loop);
-    });
-    let pool = pool.build().expect("a pool");
+    let pool = driven_by_tokio(1);
     let echoed = pool.spawn_future(async {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
@@ -122,4 +148,81 @@ fn tokios_sockets_wake_futures_of_heist() {
         Ok::<_, std::io::Error>(u32::from_le_bytes(read))
     });
     assert_eq!(echoed.join().expect("sockets"), 100);
+}
+
+/// One reactor serves them in turn, whichever of them has made the socket.
+#[test]
+fn several_workers_wait_by_one_reactor() {
+    let pool = driven_by_tokio(4);
+    let echoes: Vec<_> = (0..64)
+        .map(|n: u32| {
+            pool.spawn_future(async move {
+                let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+                let mut client = TcpStream::connect(listener.local_addr()?).await?;
+                let (mut stream, _) = listener.accept().await?;
+                let server = spawn_future(async move {
+                    let mut read = [0; 4];
+                    for _ in 0..20 {
+                        stream.read_exact(&mut read).await?;
+                        stream.write_all(&read).await?;
+                    }
+                    Ok::<(), std::io::Error>(())
+                });
+                let mut sum = 0;
+                for _ in 0..20 {
+                    client.write_all(&n.to_le_bytes()).await?;
+                    let mut read = [0; 4];
+                    client.read_exact(&mut read).await?;
+                    sum += u32::from_le_bytes(read);
+                }
+                server.await.expect("no panic")?;
+                Ok::<_, std::io::Error>(sum)
+            })
+        })
+        .collect();
+    for (n, sum) in (0..).zip(echoes) {
+        assert_eq!(sum.join().expect("sockets"), 20 * n);
+    }
+}
+
+/// tasks of the runtime run in the turns of the reactor, beside the pool's futures.
+#[test]
+fn a_future_of_heist_awaits_a_task_of_the_runtime_that_drives_its_worker() {
+    let pool = driven_by_tokio(1);
+    let sum = pool.spawn_future(async {
+        let mut sum = 0;
+        for n in 0..100 {
+            sum += tokio::spawn(async move { n }).await.expect("no panic");
+        }
+        sum
+    });
+    assert_eq!(sum.join(), 4950);
+}
+
+/// A pool that ends drops the futures that wait for sockets and timers, after its reactor has
+/// had its last turn.
+#[test]
+fn sockets_and_timers_of_a_pool_that_ends_are_closed() {
+    for _ in 0..20 {
+        let pool = driven_by_tokio(2);
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a socket");
+        let address = listener.local_addr().expect("an address");
+        let handle = pool.spawn_future(async move {
+            let mut stream = TcpStream::connect(address).await?;
+            tokio::select! {
+                _ = stream.read_u8() => {}
+                () = tokio::time::sleep(Duration::from_secs(3600)) => {}
+            }
+            Ok::<(), std::io::Error>(())
+        });
+        let (mut stream, _) = listener.accept().expect("it connects");
+        drop(pool);
+        let read = std::io::Read::read(&mut stream, &mut [0]);
+        assert_eq!(read.expect("it is closed"), 0);
+        let ended = heist::futures::block_on(handle);
+        assert!(
+            matches!(ended, Err(heist::JoinError::Cancelled)),
+            "{ended:?}"
+        );
+    }
 }

@@ -12,8 +12,22 @@ use clap::ValueEnum;
 pub(crate) enum Server {
     /// The example.
     Heist,
+    /// The same with the sockets of heist's feature `io`.
+    Io,
     /// tokio, with rayon beside it.
     Tokio,
+}
+
+impl Server {
+    const ALL: [Self; 3] = [Self::Heist, Self::Io, Self::Tokio];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Heist => "heist",
+            Self::Io => "heist, `io`",
+            Self::Tokio => "tokio + rayon",
+        }
+    }
 }
 
 /// Requests of one kind, from so many connections at once, each of which waits for its answer.
@@ -72,49 +86,44 @@ pub(crate) fn run(rounds: usize, seconds: u32, out: &mut impl Write) -> anyhow::
     writeln!(out, "| {} |", columns.join(" | "))?;
     writeln!(out, "|{}", "---|".repeat(columns.len()))?;
     for load in &LOADS {
-        let mut pairs = Vec::new();
+        // In each round each of them once; each is the first in its turn.
+        let mut samples = Server::ALL.map(|_| Vec::new());
         for round in 0..rounds {
-            let measure = |server| measure(server, load, seconds);
-            // Each is the first in its turn.
-            pairs.push(if round % 2 == 0 {
-                let heist = measure(Server::Heist)?;
-                (heist, measure(Server::Tokio)?)
-            } else {
-                let tokio = measure(Server::Tokio)?;
-                (measure(Server::Heist)?, tokio)
-            });
+            for turn in 0..Server::ALL.len() {
+                let at = (round + turn) % Server::ALL.len();
+                samples[at].push(measure(Server::ALL[at], load, seconds)?);
+            }
         }
-        let mut row = |server: &str, of: &dyn Fn(&(Sample, Sample)) -> Sample| {
-            let middle = |part: &dyn Fn(Sample) -> f64| median(pairs.iter().map(|it| part(of(it))));
+        let name = load.name;
+        for (server, samples) in Server::ALL.iter().zip(&samples) {
+            let server = server.name();
+            let middle = |part: fn(&Sample) -> f64| median(samples.iter().map(part));
+            let (per_second, p50) = (middle(|it| it.per_second), middle(|it| it.p50_ms));
+            let (p99, cpu) = (middle(|it| it.p99_ms), middle(|it| it.cpu_ms));
+            let pictures = middle(|it| it.pictures);
             writeln!(
                 out,
-                "| {} | {server} | {:.0} | {:.2} | {:.2} | {:.3} | {:.0} |",
-                load.name,
-                middle(&|it| it.per_second),
-                middle(&|it| it.p50_ms),
-                middle(&|it| it.p99_ms),
-                middle(&|it| it.cpu_ms),
-                middle(&|it| it.pictures)
-            )
-        };
-        row("heist", &|pair| pair.0)?;
-        row("tokio + rayon", &|pair| pair.1)?;
-        let ratio = |part: &dyn Fn(Sample) -> f64| {
-            median(
-                pairs
-                    .iter()
-                    .map(|&(heist, tokio)| part(heist) / part(tokio)),
-            )
-        };
-        writeln!(
-            out,
-            "| {} | *ratio* | *{:.2}* | *{:.2}* | *{:.2}* | *{:.2}* | |",
-            load.name,
-            ratio(&|it| it.per_second),
-            ratio(&|it| it.p50_ms),
-            ratio(&|it| it.p99_ms),
-            ratio(&|it| it.cpu_ms)
-        )?;
+                "| {name} | {server} | {per_second:.0} | {p50:.2} | {p99:.2} | {cpu:.3} | {pictures:.0} |"
+            )?;
+        }
+        let [ours @ .., peers] = &samples;
+        for (server, samples) in Server::ALL.iter().zip(ours) {
+            let server = server.name();
+            let ratio = |part: fn(&Sample) -> f64| {
+                let pairs = samples.iter().zip(peers);
+                median(pairs.map(|(ours, peers)| part(ours) / part(peers)))
+            };
+            let (per_second, p50) = (ratio(|it| it.per_second), ratio(|it| it.p50_ms));
+            let (p99, cpu) = (ratio(|it| it.p99_ms), ratio(|it| it.cpu_ms));
+            let pictures = match load.pictures_beside {
+                0 => String::new(),
+                _ => format!("*{:.2}*", ratio(|it| it.pictures)),
+            };
+            writeln!(
+                out,
+                "| {name} | *{server}, ratio* | *{per_second:.2}* | *{p50:.2}* | *{p99:.2}* | *{cpu:.2}* | {pictures} |"
+            )?;
+        }
     }
     Ok(())
 }

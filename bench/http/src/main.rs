@@ -11,16 +11,17 @@ mod peer;
 #[path = "../../../examples/http-service/src/picture.rs"]
 #[expect(unreachable_pub, reason = "a library there")]
 mod picture;
+mod sockets;
 
 use std::future::pending;
 use std::io::{self, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use clap::Parser;
-use heist::futures::io::Async;
 use heist::futures::SpawnFuture;
-use http_service::server;
+use http_service::server::{self, Studio};
+use tokio::net::TcpListener;
 
 use load::Server;
 
@@ -43,19 +44,25 @@ fn main() -> anyhow::Result<()> {
     match arguments.serve {
         None => load::run(arguments.rounds, arguments.seconds, &mut io::stdout()),
         Some(Server::Tokio) => peer::serve(say),
+        Some(Server::Io) => sockets::serve(studio()?, say),
         Some(Server::Heist) => {
-            let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0))?;
-            say(listener.get_ref().local_addr()?);
-            let studio = Arc::new(server::Studio {
-                picture: http_service::picture::Picture::rings(1600, 1200),
-                pool: server::pictures()?,
-            });
-            server::connections()?
-                .spawn_future(server::serve(listener, studio, pending::<()>()))
-                .join();
-            Ok(())
+            let studio = Arc::new(studio()?);
+            let service = async {
+                let listener = TcpListener::bind("127.0.0.1:0").await?;
+                say(listener.local_addr()?);
+                server::serve(listener, studio, pending::<()>()).await;
+                Ok(())
+            };
+            server::connections()?.spawn_future(service).join()
         }
     }
+}
+
+fn studio() -> anyhow::Result<Studio> {
+    Ok(Studio {
+        picture: http_service::picture::Picture::rings(1600, 1200),
+        pool: server::pictures()?,
+    })
 }
 
 fn say(address: SocketAddr) {

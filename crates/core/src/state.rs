@@ -24,6 +24,6 @@ pub(crate) use lanes::Lanes;
 pub(crate) use local::{Carrier, Local, Marks};
 pub(crate) use place::Place;
 pub(crate) use placement::{Pinned, Placement};
-pub(crate) use pool::{Handlers, Pool};
+pub(crate) use pool::{Drive, Handlers, Pool};
 pub(crate) use serial::SerialPlace;
 pub(crate) use worker::{Watchers, WorkerState};

@@ -360,3 +360,26 @@ fn a_waker_is_not_kept_for_longer_than_the_worker_is_driven() {
         drop(strand);
     }
 }
+
+/// It may hold the reactor itself, for whose end futures wait that keep the pool's memory.
+#[test]
+fn the_function_is_dropped_with_the_last_worker_that_it_drives() {
+    for workers in [1, 3] {
+        let reactor = Arc::new(());
+        let held = Arc::downgrade(&reactor);
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(workers)
+            .drive_workers(move |main_loop| {
+                let _reactor = &reactor;
+                drive(main_loop, || ());
+            })
+            .build()
+            .expect("a pool");
+        let strand = heist_core::Strand::new_in(&pool);
+        strand.submit(|| ()).join();
+        assert!(held.upgrade().is_some());
+        pool.shutdown();
+        assert!(held.upgrade().is_none(), "the strand keeps the function");
+        drop(strand);
+    }
+}

@@ -2,22 +2,20 @@
 
 #![forbid(unsafe_code)]
 
-use std::convert::Infallible;
 use std::fmt;
 use std::io::{stderr, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{anyhow, Context as _};
-use async_signal::{Signal, Signals};
 use clap::Parser;
-use futures_lite::future::or;
-use futures_lite::StreamExt as _;
-use heist::futures::io::{Async, Timer};
-use heist::futures::{block_on, SpawnFuture};
+use heist::futures::SpawnFuture;
 use http_service::picture::Picture;
 use http_service::server::{connections, pictures, serve, Studio};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::{select, time};
 
 /// Makes small pictures of a large one, at /thumbnail/WIDTH
 #[derive(Parser)]
@@ -45,29 +43,70 @@ fn main() -> anyhow::Result<()> {
     // The pool of the service, so that there is no other.
     let picture = pool.install(|| Picture::rings(1600, 1200));
     let studio = Arc::new(Studio { picture, pool });
-    let listener = Async::<TcpListener>::bind(address)
+    connections.spawn_future(run(address, studio)).join()
+}
+
+/// Serves until a signal.
+async fn run(address: SocketAddr, studio: Arc<Studio>) -> anyhow::Result<()> {
+    let listener = TcpListener::bind(address).await;
+    let listener = listener
         .with_context(|| format!("could not listen at {address}; choose another --address"))?;
-    let address = listener.get_ref().local_addr()?;
-    // Windows knows no other of them.
-    let kinds = [Signal::Int, Signal::Term].into_iter();
-    let signals = Signals::new(kinds.filter(|&kind| cfg!(unix) || kind == Signal::Int));
-    let mut signals = signals.context("could not listen for signals")?;
-    say(format_args!("at http://{address}/thumbnail/200"));
-    let (goes_on, ends) = async_channel::bounded::<Infallible>(1);
-    let service = serve(listener, studio, async move { ends.recv().await });
-    let service = connections.spawn_future(service);
-    let in_order = async { Ok(service.await?) };
+    let mut signals = Signals::new().context("could not listen for signals")?;
+    say(format_args!(
+        "at http://{}/thumbnail/200",
+        listener.local_addr()?
+    ));
+    let (end, ends) = oneshot::channel::<()>();
     let at_once = async {
         signals.next().await;
-        drop(goes_on);
+        drop(end);
         say(format_args!("ends when the last answer is given"));
-        or(async { _ = signals.next().await }, async {
-            Timer::after(PATIENCE).await;
-        })
-        .await;
-        Err(anyhow!("ended before the last answer was given"))
+        select! {
+            () = signals.next() => {}
+            () = time::sleep(PATIENCE) => {}
+        }
     };
-    block_on(or(in_order, at_once))
+    select! {
+        () = serve(listener, studio, ends) => Ok(()),
+        () = at_once => Err(anyhow!("ended before the last answer was given")),
+    }
+}
+
+/// The signals that end it.
+#[cfg(unix)]
+struct Signals([tokio::signal::unix::Signal; 2]);
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{signal, SignalKind};
+        let interrupt = signal(SignalKind::interrupt())?;
+        Ok(Self([interrupt, signal(SignalKind::terminate())?]))
+    }
+
+    async fn next(&mut self) {
+        let [interrupt, terminate] = &mut self.0;
+        select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    }
+}
+
+/// The signal that ends it.
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) {
+        // Without it the keys end the program as they end any other.
+        let _ = tokio::signal::ctrl_c().await;
+    }
 }
 
 /// It serves whether or not anybody reads that.

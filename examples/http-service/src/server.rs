@@ -1,23 +1,22 @@
 //! The service on heist: its connections are futures on one pool, whose worker waits for sockets,
 //! and its pictures are computed by another.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::io::{stderr, Write};
-use std::net::{TcpListener, TcpStream};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_channel::Receiver;
-use futures_lite::future::or;
-use heist::futures::io::{self, Async, Timer};
+use anyhow::Context as _;
 use heist::futures::spawn_future;
 use heist::{JoinHandle, Waiting};
 use heist::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use smol_hyper::rt::FuturesIo;
+use hyper_util::rt::TokioIo;
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::{runtime, select, time};
 
 use crate::answer::answer;
 use crate::picture::Picture;
@@ -31,18 +30,21 @@ pub struct Studio {
     pub pool: ThreadPool,
 }
 
-/// A pool for the connections. Its worker waits for the sockets itself, and answers some hundred
-/// thousand requests a second. A panic ends the connection in which it is, and no more: the panic
-/// hook has reported it.
+/// A pool for the connections. Its worker waits for the sockets itself, by tokio's reactor, and
+/// answers some hundred thousand requests a second. A panic ends the connection in which it is, and
+/// no more: the panic hook has reported it.
 ///
 /// # Errors
 ///
-/// Fails if the system has no thread for it.
-pub fn connections() -> Result<ThreadPool, ThreadPoolBuildError> {
+/// Fails if the system has no files for the reactor, or no thread for the worker.
+pub fn connections() -> anyhow::Result<ThreadPool> {
+    let reactor = runtime::Builder::new_current_thread().enable_all().build();
+    let reactor = reactor.context("could not start tokio's reactor")?;
     let builder = ThreadPoolBuilder::new().num_threads(1);
     let builder = builder.thread_name(|_| "connections".to_owned());
     let builder = builder.panic_handler(|_payload| {});
-    builder.drive_workers(io::drive).build()
+    let builder = builder.drive_workers(move |main_loop| reactor.block_on(main_loop));
+    Ok(builder.build()?)
 }
 
 /// A pool for the pictures. A panic in one whose client is gone ends nothing else.
@@ -55,34 +57,39 @@ pub fn pictures() -> Result<ThreadPool, ThreadPoolBuildError> {
     builder.panic_handler(|_payload| {}).build()
 }
 
-/// Serves connections until the `end`, in the pool of the calling worker, or else in the global
-/// pool. Then it accepts no more, and returns when each connection has got the answer that it
-/// waited for, if it did.
-pub async fn serve(listener: Async<TcpListener>, studio: Arc<Studio>, end: impl Future) {
-    // No message is sent: a channel closes when the last of its senders is dropped.
-    let (goes_on, ends) = async_channel::bounded(1);
-    let (serves, has_served) = async_channel::bounded::<Infallible>(1);
-    let accept = accept(&listener, |stream| {
-        let (studio, ends, serves) = (Arc::clone(&studio), ends.clone(), serves.clone());
-        drop(spawn_future(async move {
-            converse(stream, studio, ends).await;
-            drop(serves);
+/// Serves connections until the `end`, in the pool of the calling worker. Then it accepts no more,
+/// and returns when each connection has got the answer that it waited for, if it did.
+pub async fn serve(listener: TcpListener, studio: Arc<Studio>, end: impl Future) {
+    let connections = GracefulShutdown::new();
+    let mut end = pin!(end);
+    loop {
+        let stream = select! {
+            stream = accept(&listener) => stream,
+            _ = &mut end => break,
+        };
+        let _ = stream.set_nodelay(true);
+        let studio = Arc::clone(&studio);
+        let service = service_fn(move |request| {
+            let studio = Arc::clone(&studio);
+            answer(request, move |width| thumbnail(studio, width))
+        });
+        let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+        let connection = connections.watch(connection);
+        drop(spawn_future(async {
+            // If it breaks off, that is the client's affair.
+            let _ = connection.await;
         }));
-    });
-    or(accept, async { _ = end.await }).await;
-    drop((listener, goes_on, serves));
-    let _ = has_served.recv().await;
+    }
+    drop(listener);
+    connections.shutdown().await;
 }
 
-/// Accepts connections for ever.
-async fn accept(listener: &Async<TcpListener>, serve: impl Fn(Async<TcpStream>)) {
+/// The next connection.
+async fn accept(listener: &TcpListener) -> TcpStream {
     let mut is_refused = false;
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
-                is_refused = false;
-                serve(stream);
-            }
+            Ok((stream, _)) => return stream,
             Err(error) => {
                 // Too many files are open, say: some connection will end. It is said once, since
                 // whoever opens so many connections would fill the log, and without a panic if
@@ -92,33 +99,9 @@ async fn accept(listener: &Async<TcpListener>, serve: impl Fn(Async<TcpStream>))
                     let _ = writeln!(stderr(), "{why}: {error}");
                 }
                 is_refused = true;
-                Timer::after(Duration::from_millis(100)).await;
+                time::sleep(Duration::from_millis(100)).await;
             }
         }
-    }
-}
-
-/// Answers the requests of one connection, until the service `ends`. If it breaks off, that is the
-/// client's affair.
-async fn converse(stream: Async<TcpStream>, studio: Arc<Studio>, ends: Receiver<Infallible>) {
-    let _ = stream.get_ref().set_nodelay(true);
-    let service = service_fn(|request| {
-        let studio = Arc::clone(&studio);
-        answer(request, move |width| thumbnail(studio, width))
-    });
-    let connection = http1::Builder::new().serve_connection(FuturesIo::new(stream), service);
-    let mut connection = pin!(connection);
-    let all = async {
-        let _ = connection.as_mut().await;
-        true
-    };
-    let is_over = or(all, async {
-        let _ = ends.recv().await;
-        false
-    });
-    if !is_over.await {
-        connection.as_mut().graceful_shutdown();
-        let _ = connection.await;
     }
 }
 

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::future::{pending, Future};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::pin::pin;
 use std::process::Command;
 #[cfg(unix)]
@@ -13,11 +13,12 @@ use std::sync::{mpsc, Arc, LazyLock};
 use std::task::{Context, Waker};
 use std::thread;
 
-use heist::futures::io::Async;
 use heist::futures::{block_on, FutureHandle, JoinError, SpawnFuture};
 use heist::{ThreadPool, ThreadPoolBuilder};
 use http_service::picture::Picture;
 use http_service::server::{connections, pictures, serve, thumbnail, Studio};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 
 static STUDIO: LazyLock<Arc<Studio>> = LazyLock::new(|| {
     Arc::new(Studio {
@@ -28,11 +29,22 @@ static STUDIO: LazyLock<Arc<Studio>> = LazyLock::new(|| {
 static CONNECTIONS: LazyLock<ThreadPool> = LazyLock::new(|| connections().expect("a pool"));
 
 fn start() -> SocketAddr {
-    let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).expect("a socket");
-    let address = listener.get_ref().local_addr().expect("an address");
-    let service = serve(listener, Arc::clone(&STUDIO), pending::<()>());
-    drop(CONNECTIONS.spawn_future(service));
-    address
+    start_until(Arc::clone(&STUDIO), pending::<()>()).0
+}
+
+/// Where it listens until the `end`, and what waits for its last answer.
+fn start_until(
+    studio: Arc<Studio>,
+    end: impl Future<Output: Send> + Send + 'static,
+) -> (SocketAddr, FutureHandle<()>) {
+    let (say, heard) = mpsc::channel();
+    let service = CONNECTIONS.spawn_future(async move {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a socket");
+        let address = listener.local_addr().expect("an address");
+        say.send(address).expect("it is waited for");
+        serve(listener, studio, end).await;
+    });
+    (heard.recv().expect("it starts"), service)
 }
 
 /// A connection that is kept, and asks one thing after the other.
@@ -202,7 +214,7 @@ fn a_malformed_setting_is_an_error_that_says_so_and_nothing_listens() {
 #[test]
 #[cfg(target_os = "linux")]
 fn it_serves_though_what_it_says_cannot_be_written() {
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
+    let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
     let address = free.expect("a free port");
     let full = File::options().write(true).open("/dev/full");
     let mut service = program(&["--address", &address.to_string()])
@@ -271,11 +283,8 @@ fn at_its_end_the_service_gives_the_answers_that_it_owes_and_closes_the_rest() {
         picture: Picture::rings(16, 12),
         pool: pool.expect("a pool"),
     });
-    let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).expect("a socket");
-    let address = listener.get_ref().local_addr().expect("an address");
-    let (goes_on, ends) = async_channel::bounded::<()>(1);
-    let end = async move { ends.recv().await };
-    let service = CONNECTIONS.spawn_future(serve(listener, Arc::clone(&studio), end));
+    let (goes_on, ends) = oneshot::channel::<()>();
+    let (address, service) = start_until(Arc::clone(&studio), ends);
     let (mut idle, mut waiting) = (Client::new(address), Client::new(address));
     for client in [&mut idle, &mut waiting] {
         assert_eq!(client.ask("GET /").0, 200);

@@ -27,8 +27,9 @@ const PEERS: [&str; 9] = [
     "fork_union",
 ];
 
-/// Where peers may be named: the benchmark, and the tests against rayon's own.
-const PEERS_MAY_BE_IN: [&str; 2] = ["bench/", "compat/"];
+/// Where peers may be named: the benchmark, the tests against rayon's own, and programs that show
+/// heist and tokio's sockets together.
+const PEERS_MAY_BE_IN: [&str; 4] = ["bench/", "compat/", "examples/", "book/"];
 
 pub(super) fn check(repository: &Repository, found: &mut Vec<Violation>) {
     let map = repository.file(MAP).map_or("", |map| &*map.text);
@@ -150,8 +151,9 @@ fn check_peers(manifest: &File, dependencies: &[Dependency], found: &mut Vec<Vio
             found.push(manifest.violation(
                 dependency.line,
                 format!(
-                    "the peer `{}` must stay out of this graph; depend on it under bench/ only",
-                    dependency.package
+                    "the peer `{}` must stay out of heist and its programs; depend on it in one of {}",
+                    dependency.package,
+                    PEERS_MAY_BE_IN.join(", ")
                 ),
             ));
         }

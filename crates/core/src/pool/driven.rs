@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use crate::pool::builder::ThreadPoolBuilder;
+use crate::state::Drive;
 
 impl<S> ThreadPoolBuilder<S> {
     /// Has a function of the program's drive the workers: each worker's thread calls `drive` once,
@@ -29,7 +30,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// `block_on` of a future does, keeps a processor busy. If `drive` returns early, the worker
     /// goes on without it. If it panics, the process ends; and it does so by `spawn` and its like,
     /// as an [exit handler](Self::exit_handler) does, in the moment in which the pool has ended and
-    /// the main loop is not ready yet. To wake a future is safe then.
+    /// the main loop is not ready yet. To wake a future is safe then. The last worker drops `drive`
+    /// when the pool has ended; a reactor that it holds ends with it, and wakes those who wait.
     ///
     /// Callers do not [participate](crate::Callers::Participate) in place of such workers. In
     /// these cases workers sleep as usual: in place of one that [blocks](crate::blocking) or
@@ -81,7 +83,7 @@ impl<S> ThreadPoolBuilder<S> {
     where
         F: Fn(Pin<&mut dyn Future<Output = ()>>) + Send + Sync + 'static,
     {
-        self.0.handlers.drive = Some(Box::new(drive));
+        self.0.handlers.drive = Some(Drive::new(drive));
         self
     }
 }

@@ -84,7 +84,30 @@ pub(crate) struct Pool {
 }
 
 /// The function that polls the main loop of a worker, which is a future.
-pub(crate) type Drive = Box<dyn Fn(Pin<&mut dyn Future<Output = ()>>) + Send + Sync>;
+type DriveFn = dyn Fn(Pin<&mut dyn Future<Output = ()>>) + Send + Sync;
+
+/// That function, until the last worker has ended: handles keep the pool for longer, and it may
+/// hold a reactor, whose end some of them wait for.
+pub(crate) struct Drive(Mutex<Option<Arc<DriveFn>>>);
+
+impl Drive {
+    pub(crate) fn new(
+        drive: impl Fn(Pin<&mut dyn Future<Output = ()>>) + Send + Sync + 'static,
+    ) -> Self {
+        Self(Mutex::new(Some(Arc::new(drive))))
+    }
+
+    /// The share of a worker that begins; none once one has ended, and the pool with it.
+    pub(crate) fn share(&self) -> Option<Arc<DriveFn>> {
+        self.0.lock().clone()
+    }
+
+    /// The share of the pool is dropped, because it has ended.
+    pub(crate) fn end(&self) {
+        // Dropped without the lock, because that may take long.
+        let _share = self.0.lock().take();
+    }
+}
 
 /// User callbacks.
 #[derive(Default)]

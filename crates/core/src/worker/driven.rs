@@ -13,6 +13,7 @@ use heist_event::EventKind;
 
 use crate::base::counters::Activity;
 use crate::sleep::Nap;
+use crate::state::Drive;
 use crate::worker::main_loop::Window;
 use crate::worker::Worker;
 
@@ -31,16 +32,20 @@ struct MainLoop<'a> {
 
 impl Worker {
     /// The main loop, driven by this function. If that returns early, the worker goes on without.
-    pub(crate) fn main_loop_driven(&self, drive: &dyn Fn(Pin<&mut dyn Future<Output = ()>>)) {
-        drive(pin!(MainLoop {
-            worker: self,
-            window: Window::default(),
-            lowest: self.next_slot(),
-        }));
+    pub(crate) fn main_loop_driven(&self, drive: &Drive) {
+        let share = drive.share();
+        if let Some(drive) = &share {
+            drive(pin!(MainLoop {
+                worker: self,
+                window: Window::default(),
+                lowest: self.next_slot(),
+            }));
+        }
         self.end_rest();
         // It may hold much, and handles keep the pool's memory for longer.
         self.pool().sleep.is_woken_by(self.index(), None);
         self.main_loop(|| false);
+        drive.end();
     }
 
     /// The worker rests from now on, in this way.
