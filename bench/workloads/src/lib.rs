@@ -113,6 +113,7 @@ pub fn loops<P: Loop>(peer: &mut P, request: &Request) -> Outcome {
         "loop_cluster_low" => skew::run_cluster_low(peer, request)?,
         "loop_cluster_high" => skew::run_cluster_high(peer, request)?,
         "region_loop" => region::run_loop(peer, request)?,
+        "region_loop_beside" => region::run_loop_beside(peer, request)?,
         _ => return Ok(false),
     }
     Ok(true)

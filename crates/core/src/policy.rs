@@ -11,6 +11,7 @@ mod rng;
 mod stint;
 mod turns;
 mod victim;
+mod yields;
 
 pub use backoff::StealBackoff;
 pub use call_history::CallHistory;
@@ -22,6 +23,7 @@ pub use rng::Rng;
 pub use stint::Stint;
 pub use turns::{Priority, Turns};
 pub use victim::Victims;
+pub use yields::Yields;
 
 /// Random probes in a round. More would only delay the sweep.
 const RANDOM_PROBES_MAX: usize = 4;

@@ -1,6 +1,8 @@
 //! The idle ladder: the steps of a worker that finds no job, down to sleep.
 
 use crate::policy::Gaps;
+#[cfg(doc)]
+use crate::policy::Yields;
 
 /// The step before the next round of searching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +16,7 @@ pub enum IdleStep {
 }
 
 /// The steps from searching to sleep: short spins that grow, for as long as [that has paid](Gaps),
-/// some yields, sleep.
+/// some yields if [those cost little](Yields), sleep.
 ///
 /// With more workers than processors, spinning would keep a processor from a worker that has work,
 /// so there a worker only yields, and soon sleeps.
@@ -27,8 +29,8 @@ pub enum IdleStep {
 ///
 /// let gaps = Gaps::new();
 /// let mut ladder = IdleLadder::new(false);
-/// assert!(matches!(ladder.step(0, || gaps), IdleStep::Spin(_)));
-/// let mut later = (1..).map(|ms| ladder.step(ms * 1_000_000, || gaps));
+/// assert!(matches!(ladder.step(0, || gaps, true), IdleStep::Spin(_)));
+/// let mut later = (1..).map(|ms| ladder.step(ms * 1_000_000, || gaps, true));
 /// assert!(later.any(|step| step == IdleStep::Sleep));
 /// ```
 #[derive(Clone, Debug)]
@@ -65,7 +67,7 @@ impl IdleLadder {
     }
 
     /// The step to take after one more round that found nothing, at this time.
-    pub fn step(&mut self, now_ns: u64, gaps: impl FnOnce() -> Gaps) -> IdleStep {
+    pub fn step(&mut self, now_ns: u64, gaps: impl FnOnce() -> Gaps, may_yield: bool) -> IdleStep {
         if self.spins == 0 {
             self.began_ns = now_ns;
         }
@@ -74,7 +76,7 @@ impl IdleLadder {
             self.spins += 1;
             return IdleStep::Spin(SPIN_MAX.min(longer));
         }
-        if self.yields < YIELD_ROUNDS {
+        if may_yield && self.yields < YIELD_ROUNDS {
             self.yields += 1;
             return IdleStep::Yield;
         }
@@ -103,7 +105,7 @@ mod tests {
         let mut ladder = IdleLadder::new(oversubscribed);
         let times = (0..).map(|round| 7_000 + 500 * round);
         times
-            .map(|now_ns| ladder.step(now_ns, || gaps))
+            .map(|now_ns| ladder.step(now_ns, || gaps, true))
             .take_while(|&step| step != IdleStep::Sleep)
             .collect()
     }
@@ -127,7 +129,7 @@ mod tests {
     #[test]
     fn without_a_clock_it_sleeps_in_the_end() {
         let mut ladder = IdleLadder::new(false);
-        let mut steps = std::iter::repeat_with(|| ladder.step(0, Gaps::new));
+        let mut steps = std::iter::repeat_with(|| ladder.step(0, Gaps::new, true));
         assert!(steps
             .by_ref()
             .take(3_000)
@@ -141,9 +143,19 @@ mod tests {
     }
 
     #[test]
+    fn where_yields_are_dear_it_sleeps_without_one() {
+        let mut ladder = IdleLadder::new(true);
+        assert_eq!(ladder.step(0, Gaps::new, false), IdleStep::Sleep);
+        let mut ladder = IdleLadder::new(false);
+        let steps = (0..).map(|ms| ladder.step(ms * 1_000_000, Gaps::new, false));
+        let mut steps = steps.take_while(|&step| step != IdleStep::Sleep).take(100);
+        assert!(steps.all(|step| step != IdleStep::Yield));
+    }
+
+    #[test]
     fn after_sleep_the_ladder_starts_at_the_top() {
         let mut ladder = IdleLadder::new(false);
-        let mut step = |now_ns| ladder.step(now_ns, Gaps::new);
+        let mut step = |now_ns| ladder.step(now_ns, Gaps::new, true);
         let first = step(0);
         let slept = (1..100).find(|ms| step(ms * 1_000_000) == IdleStep::Sleep);
         assert!(slept.is_some());

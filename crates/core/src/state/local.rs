@@ -6,7 +6,7 @@ use std::ptr;
 use crate::base::brief::Brief;
 use crate::base::job::JobSlot;
 use crate::base::region::Watch;
-use crate::policy::{CallHistory, Gaps, Priority, Reach, Rng, StealBackoff, Turns};
+use crate::policy::{CallHistory, Gaps, Priority, Reach, Rng, StealBackoff, Turns, Yields};
 use crate::sleep::{Looks, Nap};
 
 /// The part that only the worker's own thread touches.
@@ -103,6 +103,8 @@ pub(crate) struct Search {
     pub(crate) reach: Cell<Reach>,
     /// How long the worker had nothing to do, lately.
     pub(crate) gaps: Cell<Gaps>,
+    /// The costs of its last yields.
+    pub(crate) yields: Cell<Yields>,
 }
 
 /// The thread that is the worker: its own, or that of an external caller in its place.
@@ -159,6 +161,7 @@ impl Local {
                 was_refused: Cell::new(false),
                 reach: Cell::new(Reach::new()),
                 gaps: Cell::new(Gaps::new()),
+                yields: Cell::new(Yields::new()),
             },
             thread: Thread {
                 is_caller: Cell::new(false),

@@ -37,10 +37,20 @@ impl Worker {
         }
     }
 
-    /// Lets other threads go first, as the worker has no job.
+    /// True if the worker may yield at this time.
+    pub(crate) fn may_yield(&self, now_ns: u64) -> bool {
+        self.local().search.yields.get().may_yield(now_ns)
+    }
+
+    /// Lets other threads go first, as the worker has no job. Notes what that cost.
     pub(crate) fn yields(&self) {
         self.gives_way();
+        let began_ns = self.pool().now_ns();
         thread::yield_now();
+        let yields = &self.local().search.yields;
+        let mut counted = yields.get();
+        counted.count(began_ns, self.pool().now_ns());
+        yields.set(counted);
     }
 
     /// Tells the profile, if there is one, that the worker, which has no job, yields or sleeps.

@@ -209,15 +209,17 @@ impl Worker {
     }
 }
 
+/// The spins before the next look for a job that the worker sees and cannot have, where it does not
+/// yield.
+const LOOK_AGAIN: u32 = 20;
+
 /// One search of a worker.
 struct Search<'a> {
     worker: &'a Worker,
     latch: &'a CoreLatch,
     at_bottom: bool,
-    /// It ends at the first round that finds nothing. The function that drives has other things to
-    /// wait for; and Linux takes from a thread that yields the rest of its turn for good (since
-    /// 2025 `yield_task_fair` moves its virtual time on to its deadline), which brief jobs beside a
-    /// busy pool miss.
+    /// It ends at the first round that finds nothing: the function that drives has other things to
+    /// wait for.
     is_driven: bool,
     ladder: IdleLadder,
     /// The time at which the worker ran out of work, or last woke up.
@@ -234,6 +236,8 @@ impl Searcher for Search<'_> {
     fn pause(&mut self, wants_place: bool) -> bool {
         self.look_away();
         let is_scheduled = self.worker.pool().members.is_some();
+        let now_ns = self.worker.pool().now_ns();
+        let may_yield = self.worker.may_yield(now_ns);
         if is_scheduled {
             schedule::point(Point::Round);
         }
@@ -241,7 +245,7 @@ impl Searcher for Search<'_> {
             IdleStep::Sleep
         } else {
             let gaps = || self.worker.local().search.gaps.get();
-            self.ladder.step(self.worker.pool().now_ns(), gaps)
+            self.ladder.step(now_ns, gaps, may_yield)
         };
         match step {
             IdleStep::Spin(times) => self.spin(times),
@@ -249,7 +253,11 @@ impl Searcher for Search<'_> {
             // There is a job, which another worker is about to take, or for which this one may not
             // ask just now. To announce a sleep would be in vain, and disturb every owner.
             IdleStep::Sleep if self.worker.pool().sees_a_job(self.worker.index()) => {
-                self.worker.yields();
+                if may_yield {
+                    self.worker.yields();
+                } else {
+                    self.spin(LOOK_AGAIN);
+                }
             }
             IdleStep::Sleep => return true,
         }

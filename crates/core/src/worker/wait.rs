@@ -182,7 +182,8 @@ impl Worker {
             schedule::point(Point::Round);
             IdleStep::Sleep
         } else {
-            ladder.step(self.pool().now_ns(), gaps)
+            let now_ns = self.pool().now_ns();
+            ladder.step(now_ns, gaps, self.may_yield(now_ns))
         };
         match step {
             IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
