@@ -4,8 +4,9 @@
 use std::future::Future;
 use std::io::{stderr, Write};
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use heist::futures::spawn_future;
@@ -14,8 +15,8 @@ use heist::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::{runtime, select, time};
 
 use crate::answer::answer;
@@ -60,45 +61,69 @@ pub fn pictures() -> Result<ThreadPool, ThreadPoolBuildError> {
 /// Serves connections until the `end`, in the pool of the calling worker. Then it accepts no more,
 /// and returns when each connection has got the answer that it waited for, if it did.
 pub async fn serve(listener: TcpListener, studio: Arc<Studio>, end: impl Future) {
-    let connections = GracefulShutdown::new();
+    let (says_end, ends) = watch::channel(());
     let mut end = pin!(end);
+    let mut said = None;
     loop {
         let stream = select! {
-            stream = accept(&listener) => stream,
+            stream = accept(&listener, &mut said) => stream,
             _ = &mut end => break,
         };
-        let _ = stream.set_nodelay(true);
-        let studio = Arc::clone(&studio);
-        let service = service_fn(move |request| {
-            let studio = Arc::clone(&studio);
-            answer(request, move |width| thumbnail(studio, width))
-        });
-        let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
-        let connection = connections.watch(connection);
-        drop(spawn_future(async {
-            // If it breaks off, that is the client's affair.
-            let _ = connection.await;
-        }));
+        drop(spawn_future(connection(
+            stream,
+            Arc::clone(&studio),
+            ends.clone(),
+        )));
     }
-    drop(listener);
-    connections.shutdown().await;
+    drop((listener, ends));
+    let _ = says_end.send(());
+    says_end.closed().await;
 }
 
-/// The next connection.
-async fn accept(listener: &TcpListener) -> TcpStream {
-    let mut is_refused = false;
+/// Serves a connection until it is closed. At the `end` it gives the answers that it owes, and is
+/// closed.
+async fn connection(stream: TcpStream, studio: Arc<Studio>, mut end: watch::Receiver<()>) {
+    let is_asked = AtomicBool::new(false);
+    let service = service_fn(|request| {
+        is_asked.store(true, Ordering::Relaxed);
+        let studio = Arc::clone(&studio);
+        answer(request, move |width| thumbnail(studio, width))
+    });
+    let _ = stream.set_nodelay(true);
+    let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
+    select! {
+        // A request that is there already has its answer.
+        biased;
+        // If it breaks off, that is the client's affair.
+        _ = connection.as_mut() => return,
+        _ = end.changed() => {}
+    }
+    // A first request that is not complete, and may never be, is owed nothing; but hyper would wait
+    // for the rest of it.
+    if is_asked.load(Ordering::Relaxed) {
+        connection.as_mut().graceful_shutdown();
+        let _ = connection.await;
+    }
+}
+
+/// How often it says at most that connections are refused.
+const SAID_EVERY: Duration = Duration::from_secs(60);
+
+/// The next connection. It has `said` last at that moment that some are refused.
+async fn accept(listener: &TcpListener, said: &mut Option<Instant>) -> TcpStream {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => return stream,
             Err(error) => {
-                // Too many files are open, say: some connection will end. It is said once, since
-                // whoever opens so many connections would fill the log, and without a panic if
-                // nobody reads that.
-                if !is_refused {
+                // Too many files are open, say: some connection will end. A client that opens so
+                // many, again and again, would otherwise fill the log. It is said without a panic
+                // if nobody reads that.
+                if said.is_none_or(|said| said.elapsed() >= SAID_EVERY) {
                     let why = "http-service: could not accept a connection, and tries again";
                     let _ = writeln!(stderr(), "{why}: {error}");
+                    *said = Some(Instant::now());
                 }
-                is_refused = true;
                 time::sleep(Duration::from_millis(100)).await;
             }
         }

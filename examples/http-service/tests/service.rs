@@ -307,6 +307,55 @@ fn at_its_end_the_service_gives_the_answers_that_it_owes_and_closes_the_rest() {
     service.join();
 }
 
+/// Nothing is owed to it, and it may never be complete.
+#[test]
+fn a_first_request_that_is_half_there_does_not_keep_the_service_from_its_end() {
+    let (goes_on, ends) = oneshot::channel::<()>();
+    let (address, service) = start_until(Arc::clone(&STUDIO), ends);
+    let (mut half, mut other) = (Client::new(address), Client::new(address));
+    let head = half.0.get_mut().write_all(b"GET / HTTP/1.1\r\nho");
+    head.expect("it is there");
+    // It has come, and the service has read it, before the last answer.
+    for _ in 0..3 {
+        assert_eq!(other.ask("GET /").0, 200);
+    }
+    drop(goes_on);
+    for client in [&mut half, &mut other] {
+        assert_eq!(client.0.read(&mut [0]).expect("it is closed in order"), 0);
+    }
+    service.join();
+}
+
+/// A client that opens more connections than it has files, again and again, does not fill its log.
+#[test]
+#[cfg(target_os = "linux")]
+fn it_goes_on_when_files_run_out_and_says_so_once() {
+    let mut shell = Command::new("sh");
+    let limited = "ulimit -n 24; exec \"$0\" --address 127.0.0.1:0";
+    shell.args(["-c", limited, env!("CARGO_BIN_EXE_http-service")]);
+    let mut service = shell.stderr(Stdio::piped()).spawn().expect("it runs");
+    let mut said = BufReader::new(service.stderr.take().expect("a pipe")).lines();
+    let at = said.next().and_then(Result::ok).unwrap_or_default();
+    let address = at.strip_prefix("http-service: at http://").expect(&at);
+    let address = address.split('/').next().and_then(|it| it.parse().ok());
+    for _ in 0..2 {
+        let mut clients: Vec<_> = (0..30).map(|_| Client::new(address.expect(&at))).collect();
+        for _ in 0..3 {
+            assert_eq!(clients[0].ask("GET /").0, 200);
+        }
+    }
+    assert_eq!(Client::new(address.expect(&at)).ask("GET /").0, 200);
+    let mut kill = Command::new("kill");
+    let kill = kill.arg("-TERM").arg(service.id().to_string()).status();
+    assert!(kill.expect("it is there").success());
+    let said: Vec<_> = said.map(|line| line.expect("text")).collect();
+    assert!(service.wait().expect("it ends").success(), "{said:?}");
+    assert!(
+        said.len() == 2 && said[0].contains("could not accept"),
+        "{said:?}"
+    );
+}
+
 #[test]
 #[cfg(unix)]
 fn a_signal_ends_it_in_order() {
