@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::future::{pending, poll_fn, Future};
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{mpsc, Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, ThreadId};
@@ -465,4 +466,50 @@ fn a_local_future_does_not_move_between_its_polls() {
     for handle in handles {
         assert_eq!(handle.join(), 100);
     }
+}
+
+/// FU-2, for those of a mailbox: jobs and futures from outside waited for ever.
+#[test]
+fn a_local_future_that_yields_lets_those_from_outside_have_their_turn() {
+    let pool = pool(1);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let yields: Vec<_> = (0..3)
+        .map(|_| {
+            let is_over = Arc::clone(&is_over);
+            pool.spawn_local_on(0, || async move {
+                while !is_over.load(Ordering::Relaxed) {
+                    yield_now().await;
+                }
+            })
+        })
+        .collect();
+    for n in 0..20 {
+        assert_eq!(pool.submit(move || n).join(), n);
+        assert_eq!(pool.spawn_future(async move { n }).join(), n);
+    }
+    is_over.store(true, Ordering::Relaxed);
+    yields.into_iter().for_each(|it| it.join());
+}
+
+/// A job that spawns the next, until all is over.
+fn chain(is_over: Arc<AtomicBool>) {
+    if !is_over.load(Ordering::Relaxed) {
+        heist_core::spawn(move || chain(is_over));
+    }
+}
+
+#[test]
+fn a_local_future_has_its_turn_beside_jobs_without_an_end() {
+    let pool = pool(1);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let jobs = Arc::clone(&is_over);
+    pool.spawn(move || chain(jobs));
+    let local = pool.spawn_local_on(0, || async {
+        for _ in 0..20 {
+            yield_now().await;
+        }
+        1
+    });
+    assert_eq!(local.join(), 1);
+    is_over.store(true, Ordering::Relaxed);
 }

@@ -133,7 +133,8 @@ impl Worker {
     #[inline(never)]
     pub(crate) fn take_turn(&self) -> Option<Job> {
         let (pool, local, is_deep) = (self.pool(), self.local(), self.is_deep());
-        if pool.lanes.hold_normal_only() && !self.has_pending() && !is_deep {
+        let has_own = self.has_pending() || !self.state().mailbox.is_empty();
+        if pool.lanes.hold_normal_only() && !has_own && !is_deep {
             // Only a look at the victims comes before such a job, and needs no clock.
             return None;
         }
