@@ -383,3 +383,34 @@ fn the_function_is_dropped_with_the_last_worker_that_it_drives() {
         drop(strand);
     }
 }
+
+/// Whichever of the threads could not be started.
+#[test]
+fn the_function_is_dropped_if_the_pool_cannot_be_built() {
+    for missing in 0..3 {
+        let reactor = Arc::new(());
+        let held = Arc::downgrade(&reactor);
+        let threads = Arc::new(Mutex::new(Vec::new()));
+        let started = Arc::clone(&threads);
+        let refused = ThreadPoolBuilder::new()
+            .num_threads(3)
+            .spawn_handler(move |worker| {
+                if worker.index() == missing {
+                    return Err(std::io::Error::other("no thread"));
+                }
+                let mut started = started.lock().expect("no panic");
+                started.push(thread::spawn(|| worker.run()));
+                Ok(())
+            })
+            .drive_workers(move |main_loop| {
+                let _reactor = &reactor;
+                drive(main_loop, || ());
+            })
+            .build();
+        assert!(refused.is_err());
+        for thread in threads.lock().expect("no panic").drain(..) {
+            thread.join().expect("no panic");
+        }
+        assert!(held.upgrade().is_none(), "worker {missing} is missing");
+    }
+}

@@ -31,7 +31,9 @@ impl<S> ThreadPoolBuilder<S> {
     /// goes on without it. If it panics, the process ends; and it does so by `spawn` and its like,
     /// as an [exit handler](Self::exit_handler) does, in the moment in which the pool has ended and
     /// the main loop is not ready yet. To wake a future is safe then. The last worker drops `drive`
-    /// when the pool has ended; a reactor that it holds ends with it, and wakes those who wait.
+    /// when the pool has ended; a reactor that it holds ends with it, and wakes those who wait. A
+    /// destructor there, such as that of a task of the reactor's, ends the process as `drive` would
+    /// if it panics or spawns.
     ///
     /// Callers do not [participate](crate::Callers::Participate) in place of such workers. In
     /// these cases workers sleep as usual: in place of one that [blocks](crate::blocking) or
