@@ -12,7 +12,7 @@ use std::thread::{self, ThreadId};
 
 use futures_lite::future::{or, zip};
 use heist_core::{Callers, JoinError, ThreadBuilder, ThreadPool, ThreadPoolBuilder};
-use heist_futures::{block_on, spawn_future, spawn_local, yield_now, SpawnFuture};
+use heist_futures::{block_on, spawn_future, spawn_local, yield_now, FutureHandle, SpawnFuture};
 
 fn pool(workers: usize) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(workers);
@@ -488,7 +488,7 @@ fn a_local_future_that_yields_lets_those_from_outside_have_their_turn() {
         assert_eq!(pool.spawn_future(async move { n }).join(), n);
     }
     is_over.store(true, Ordering::Relaxed);
-    yields.into_iter().for_each(|it| it.join());
+    yields.into_iter().for_each(FutureHandle::join);
 }
 
 /// A job that spawns the next, until all is over.
