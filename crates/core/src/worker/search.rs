@@ -209,9 +209,11 @@ impl Worker {
     }
 }
 
-/// The spins before the next look for a job that the worker sees and cannot have, where it does not
-/// yield.
-const LOOK_AGAIN: u32 = 20;
+/// Where yields are dear, a worker that sees a job and cannot have it yields at every so many looks
+/// only, some 50 us: whoever is about to take the job may want this processor.
+const LOOKS: u32 = 64;
+/// The spins between two of these looks.
+const SPINS_BETWEEN_LOOKS: u32 = 20;
 
 /// One search of a worker.
 struct Search<'a> {
@@ -222,6 +224,8 @@ struct Search<'a> {
     /// wait for.
     is_driven: bool,
     ladder: IdleLadder,
+    /// The looks at a job that it could not have.
+    looks: u32,
     /// The time at which the worker ran out of work, or last woke up.
     ran_out_ns: Cell<u64>,
 }
@@ -253,10 +257,11 @@ impl Searcher for Search<'_> {
             // There is a job, which another worker is about to take, or for which this one may not
             // ask just now. To announce a sleep would be in vain, and disturb every owner.
             IdleStep::Sleep if self.worker.pool().sees_a_job(self.worker.index()) => {
-                if may_yield {
+                self.looks += 1;
+                if may_yield || self.looks % LOOKS == 0 {
                     self.worker.yields();
                 } else {
-                    self.spin(LOOK_AGAIN);
+                    self.spin(SPINS_BETWEEN_LOOKS);
                 }
             }
             IdleStep::Sleep => return true,
@@ -306,6 +311,7 @@ impl<'a> Search<'a> {
             at_bottom,
             is_driven: false,
             ladder: IdleLadder::new(worker.pool().is_oversubscribed()),
+            looks: 0,
             ran_out_ns: Cell::new(ran_out_ns),
         }
     }
