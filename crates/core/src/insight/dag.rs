@@ -15,7 +15,8 @@ use heist_event::dag;
 
 use crate::insight::site::SiteId;
 
-/// The name of a node: the number of its recorder, and its place there from 1.
+/// The name of a node: the number of its recorder, how often that has been emptied, and its place
+/// there from 1.
 pub(crate) type NodeId = u64;
 
 /// The beginning of the program, before all nodes.
@@ -39,8 +40,10 @@ static GIVEN: Mutex<usize> = Mutex::new(0);
 /// Among so many nodes at the end strands of one site come together.
 const TOGETHER: usize = 4;
 
-/// How far the place reaches in the name of a node.
+/// How far the place reaches in the name of a node, and how far the times that its recorder has
+/// been emptied.
 const PLACE_BITS: u32 = 32;
+const EMPTIED_BITS: u32 = 40;
 
 #[derive(Clone, Copy)]
 struct Node {
@@ -54,6 +57,8 @@ struct Node {
 pub(crate) struct Recorder {
     /// From 1.
     number: u64,
+    /// A job that has begun before, and ends late, comes behind nodes that are no longer there.
+    emptied: u8,
     nodes: Vec<Node>,
     /// Nodes that come before others which were made without knowing them: later, earlier.
     edges: Vec<(NodeId, NodeId)>,
@@ -87,6 +92,7 @@ impl Recorder {
     pub(crate) fn new(number: usize) -> Self {
         Self {
             number: number as u64,
+            emptied: 0,
             nodes: Vec::new(),
             edges: Vec::new(),
             fixed: 0,
@@ -99,9 +105,14 @@ impl Recorder {
         }
     }
 
+    /// The names of its nodes, without their places.
+    fn name(&self) -> NodeId {
+        self.number << EMPTIED_BITS | u64::from(self.emptied) << PLACE_BITS
+    }
+
     /// The name of the last node.
     fn last(&self) -> NodeId {
-        self.number << PLACE_BITS | self.nodes.len() as u64
+        self.name() | self.nodes.len() as u64
     }
 
     fn floor(&self, floor: i64) -> i64 {
@@ -138,6 +149,9 @@ impl Recorder {
         let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
         *given -= std::mem::take(&mut self.room);
         (self.doubled, self.fixed, self.is_full) = (0, 0, false);
+        self.emptied = self.emptied.wrapping_add(1);
+        // What came since a mark is gone.
+        self.told += 1;
         let nodes = std::mem::take(&mut self.nodes);
         (nodes, std::mem::take(&mut self.edges))
     }
@@ -283,11 +297,12 @@ pub(crate) fn take(
     for (n, recorder) in recorders.iter().enumerate() {
         starts[n + 1] = starts[n] + recorder.nodes.len();
     }
-    let number = |id: NodeId| match id {
-        BEGINNING => 0,
-        id => {
-            let (recorder, place) = ((id >> PLACE_BITS) as usize, id as u32);
-            starts[recorder - 1] as u32 + place
+    let names: Vec<NodeId> = recorders.iter().map(|recorder| recorder.name()).collect();
+    let number = |id: NodeId| {
+        let (recorder, place) = ((id >> EMPTIED_BITS) as usize, id as u32);
+        match id != BEGINNING && names[recorder - 1] | u64::from(place) == id {
+            true => starts[recorder - 1] as u32 + place,
+            false => 0,
         }
     };
     let mut dag = dag::Dag::default();
@@ -302,11 +317,10 @@ pub(crate) fn take(
             span: node.span,
             before: node.before.map(number),
         }));
-        let known = edges
-            .into_iter()
-            .filter(|&(_, earlier)| earlier != BEGINNING);
+        let edges = edges.into_iter();
+        let edges = edges.map(|(later, earlier)| (number(earlier), number(later)));
         dag.edges
-            .extend(known.map(|(later, earlier)| (number(earlier), number(later))));
+            .extend(edges.filter(|&(earlier, later)| earlier != 0 && later != 0));
     }
     (dag, is_full.then_some(work))
 }
@@ -316,8 +330,34 @@ mod tests {
     use super::*;
 
     /// No other test of this process records.
+    static RECORDS: Mutex<()> = Mutex::new(());
+
+    /// A worker that was kept from its processor when the call had ended: its last strand, of no
+    /// work, is in the DAG of the next call, behind nodes of the first.
+    #[test]
+    fn a_strand_that_ends_late_comes_behind_nothing() {
+        let _records = RECORDS.lock();
+        let mut recorders = [Recorder::new(1), Recorder::new(2)];
+        let late = (0..3).fold(BEGINNING, |before, site| {
+            recorders[0].strand(before, site, (9, 9), 0)
+        });
+        let mark = recorders[0].mark();
+        take(&mut recorders.each_mut());
+        assert_eq!(recorders[0].collapse(&mark, late, 0, 50), None);
+        recorders[0].strand(late, 0, (0, 0), 0);
+        let node = recorders[1].strand(BEGINNING, 0, (1, 1), 0);
+        recorders[1].reach(node, late, 0);
+        recorders[1].reach(late, node, 0);
+        let (dag, _) = take(&mut recorders.each_mut());
+        assert_eq!(
+            (dag.nodes.len(), dag.edges.len(), dag.span()),
+            (2, 0, Some(1))
+        );
+    }
+
     #[test]
     fn a_recorder_without_room_forgets_all_and_says_how_much_work_that_was() {
+        let _records = RECORDS.lock();
         let mut recorders = [Recorder::new(1), Recorder::new(2)];
         recorders[1].strand(BEGINNING, 0, (9, 9), 0);
         let recorder = &mut recorders[0];
