@@ -150,7 +150,7 @@ impl Recorder {
         *given -= std::mem::take(&mut self.room);
         (self.doubled, self.fixed, self.is_full) = (0, 0, false);
         self.emptied = self.emptied.wrapping_add(1);
-        // What came since a mark is gone.
+        // The nodes since a mark are gone.
         self.told += 1;
         let nodes = std::mem::take(&mut self.nodes);
         (nodes, std::mem::take(&mut self.edges))
