@@ -55,6 +55,8 @@ pub fn urgent_calls_come_first(cluster: &Cluster) {
         let calls = all.clone().priority(priority);
         calls.call(note, (path("lines"), format!("{priority:?}")))
     });
+    // Requests are sent in their order: when this one is answered, those calls wait.
+    assert!(cluster.nodes().is_ok());
     fs::write(path("go"), "").expect("room for a file");
     assert_eq!(before.get(), Ok(()));
     for call in noted {
