@@ -85,7 +85,7 @@ fn a_task_beats_on_tokios_only_thread_while_another_awaits_a_stream_of_items() {
     assert_eq!(sum, (0..500).sum());
 }
 
-/// A pool whose workers all wait by one reactor of tokio's.
+/// A pool whose workers share a reactor of tokio's.
 fn driven_by_tokio(workers: usize) -> heist::ThreadPool {
     let reactor = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -150,9 +150,9 @@ fn tokios_sockets_wake_futures_of_heist() {
     assert_eq!(echoed.join().expect("sockets"), 100);
 }
 
-/// One reactor serves them in turn, whichever of them has made the socket.
+/// The first that comes waits in the reactor, whichever of them has made the socket.
 #[test]
-fn several_workers_wait_by_one_reactor() {
+fn several_workers_share_one_reactor() {
     let pool = driven_by_tokio(4);
     let echoes: Vec<_> = (0..64)
         .map(|n: u32| {
@@ -185,7 +185,7 @@ fn several_workers_wait_by_one_reactor() {
     }
 }
 
-/// tasks of the runtime run in the turns of the reactor, beside the pool's futures.
+/// Tasks of the runtime run in the turns of the reactor, beside the pool's futures.
 #[test]
 fn a_future_of_heist_awaits_a_task_of_the_runtime_that_drives_its_worker() {
     let pool = driven_by_tokio(1);

@@ -57,14 +57,8 @@
 //! A wake-up comes from the reactor's thread: some microseconds if all workers sleep, and longer if
 //! they have to wait for a processor. A pool whose workers this module [drives](drive) waits for
 //! sockets and timers itself, and answers half as many brief requests again; beside another pool
-//! that computes, several times as many. `bench/http` has a server of both kinds, and
+//! that computes, several times as many. `bench/http` has such a server, and
 //! `examples/http-service` the figures.
-//!
-//! # Cost
-//!
-//! A socket is read before it is waited for, and armed anew each time. Under hyper a request takes
-//! three reads, of which two find nothing, a write, and two calls that arm the socket. tokio's
-//! reactor arms a socket once: a read and a write.
 //!
 //! ```
 //! use heist::futures::{io, SpawnFuture};
@@ -80,6 +74,12 @@
 //! assert!(matches!(connections.spawn_future(future).join(), Ok(42)));
 //! # Ok::<(), heist::ThreadPoolBuildError>(())
 //! ```
+//!
+//! # Cost
+//!
+//! A socket is read before it is waited for, and armed anew each time. Under hyper a request takes
+//! three reads, of which two find nothing, a write, and two calls that arm the socket. tokio's
+//! reactor arms a socket once: a read and a write.
 //!
 //! # Examples
 //!

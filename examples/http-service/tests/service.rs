@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::pin::pin;
 use std::process::Command;
 #[cfg(unix)]
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::sync::{mpsc, Arc, LazyLock};
 use std::task::{Context, Waker};
 use std::thread;
@@ -190,6 +190,22 @@ fn a_request_without_its_host_is_refused_as_the_standard_demands() {
     assert_eq!(status("HTTP/1.0", ""), "200");
 }
 
+/// Where the program listens, which its first line says.
+#[cfg(unix)]
+fn address_in(line: &str) -> SocketAddr {
+    let at = line.strip_prefix("http-service: at http://");
+    let address = at.and_then(|at| at.split('/').next()?.parse().ok());
+    address.expect(line)
+}
+
+/// Sends a signal, such as `-TERM`.
+#[cfg(unix)]
+fn signal(service: &Child, signal: &str) {
+    let mut kill = Command::new("kill");
+    let status = kill.arg(signal).arg(service.id().to_string()).status();
+    assert!(status.expect("it is there").success());
+}
+
 /// The program, with these arguments.
 fn program(arguments: &[&str]) -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_http-service"));
@@ -336,18 +352,15 @@ fn it_goes_on_when_files_run_out_and_says_so_once() {
     let mut service = shell.stderr(Stdio::piped()).spawn().expect("it runs");
     let mut said = BufReader::new(service.stderr.take().expect("a pipe")).lines();
     let at = said.next().and_then(Result::ok).unwrap_or_default();
-    let address = at.strip_prefix("http-service: at http://").expect(&at);
-    let address = address.split('/').next().and_then(|it| it.parse().ok());
+    let address = address_in(&at);
     for _ in 0..2 {
-        let mut clients: Vec<_> = (0..30).map(|_| Client::new(address.expect(&at))).collect();
+        let mut clients: Vec<_> = (0..30).map(|_| Client::new(address)).collect();
         for _ in 0..3 {
             assert_eq!(clients[0].ask("GET /").0, 200);
         }
     }
-    assert_eq!(Client::new(address.expect(&at)).ask("GET /").0, 200);
-    let mut kill = Command::new("kill");
-    let kill = kill.arg("-TERM").arg(service.id().to_string()).status();
-    assert!(kill.expect("it is there").success());
+    assert_eq!(Client::new(address).ask("GET /").0, 200);
+    signal(&service, "-TERM");
     let said: Vec<_> = said.map(|line| line.expect("text")).collect();
     assert!(service.wait().expect("it ends").success(), "{said:?}");
     assert!(
@@ -359,7 +372,7 @@ fn it_goes_on_when_files_run_out_and_says_so_once() {
 #[test]
 #[cfg(unix)]
 fn a_signal_ends_it_in_order() {
-    for signal in ["-INT", "-TERM"] {
+    for kind in ["-INT", "-TERM"] {
         let mut command = program(&["--address", "127.0.0.1:0"]);
         let mut service = command.stderr(Stdio::piped()).spawn().expect("it runs");
         let mut said = BufReader::new(service.stderr.take().expect("a pipe")).lines();
@@ -368,16 +381,11 @@ fn a_signal_ends_it_in_order() {
                 .map(|line| line.expect("text"))
                 .unwrap_or_default()
         };
-        let at = line();
-        let address = at.strip_prefix("http-service: at http://").expect(&at);
-        let address = address.split('/').next().and_then(|it| it.parse().ok());
-        let mut client = Client::new(address.expect(&at));
+        let mut client = Client::new(address_in(&line()));
         assert_eq!(client.ask("GET /").0, 200);
-        let mut kill = Command::new("kill");
-        let kill = kill.arg(signal).arg(service.id().to_string()).status();
-        assert!(kill.expect("it is there").success());
+        signal(&service, kind);
         assert_eq!(client.0.read(&mut [0]).expect("it is closed in order"), 0);
-        assert!(service.wait().expect("it ends").success(), "{signal}");
+        assert!(service.wait().expect("it ends").success(), "{kind}");
         assert_eq!(line(), "http-service: ends when the last answer is given");
         assert_eq!(line(), "");
     }

@@ -1,5 +1,5 @@
-//! Rules for manifests: the direction of dependencies, a reason for each, peers only in the
-//! benchmark.
+//! Rules for manifests: the direction of dependencies, a reason for each, no peers in
+//! heist and its programs.
 
 use super::repository::{numbered, File, Repository, Violation};
 

@@ -257,7 +257,7 @@ impl Searcher for Search<'_> {
             // There is a job, which another worker is about to take, or for which this one may not
             // ask just now. To announce a sleep would be in vain, and disturb every owner.
             IdleStep::Sleep if self.worker.pool().sees_a_job(self.worker.index()) => {
-                self.looks += 1;
+                self.looks = self.looks.wrapping_add(1);
                 if may_yield || self.looks % LOOKS == 0 {
                     self.worker.yields();
                 } else {
