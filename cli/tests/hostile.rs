@@ -5,6 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+mod signals;
+
 fn heist(folder: &Path, line: &str) -> Output {
     Command::new(env!("CARGO_BIN_EXE_heist"))
         .args(line.split(' '))
@@ -329,6 +331,9 @@ fn a_signal_ends_the_wait_for_a_file_that_is_a_fifo() {
     let error = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(2), "{error}");
     assert!(error.contains("it is a FIFO"), "{error}");
+    if signals::skipped_as_they_are_ignored() {
+        return;
+    }
     for line in [
         "cluster run fifo",
         "plan fifo",
