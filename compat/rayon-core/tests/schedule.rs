@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rayon_core::join;
 
@@ -199,13 +201,19 @@ fn a_tree_of_joins() {
     tree(7, &|| ());
 }
 
+/// The schedule of a test under this seed, which is the same each time.
+fn one_schedule(test: &str, seed: &str) -> String {
+    let (_, first) = run(test, seed);
+    for _ in 1..TIMES_OF_A_SEED {
+        assert_eq!(run(test, seed).1, first);
+    }
+    first
+}
+
 #[test]
 fn a_seed_is_one_schedule_and_another_seed_another() {
     let test = "a_tree_of_joins";
-    let (_, first) = run(test, "random:1");
-    for _ in 1..TIMES_OF_A_SEED {
-        assert_eq!(run(test, "random:1").1, first);
-    }
+    let first = one_schedule(test, "random:1");
     assert_ne!(run(test, "random:2").1, first);
 }
 
@@ -217,4 +225,45 @@ fn without_deviations_nothing_is_stolen() {
     let (output, recorded) = run(test, &format!("replay:{}", file.0.display()));
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(recorded, "heist schedule 1\nrecorded\n");
+}
+
+/// A runner that waits for a thread which computes keeps the baton: whether that one is fast must
+/// not make another schedule.
+#[test]
+fn who_waits_for_a_thread_that_runs_is_not_blocked() {
+    let file = File::new("beside", "heist schedule 1\n");
+    let replay = format!("replay:{}", file.0.display());
+    let (output, recorded) = run("a_join_beside_a_thread", &replay);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(recorded, "heist schedule 1\nrecorded\n");
+}
+
+#[test]
+#[ignore = "run by another test, in a child"]
+fn a_join_beside_a_thread() {
+    join(
+        || {
+            let computes = || {
+                let begun = Instant::now();
+                while begun.elapsed() < Duration::from_millis(50) {}
+            };
+            thread::spawn(computes).join().expect("it does not panic");
+        },
+        || (),
+    );
+}
+
+/// Between two of these threads the workers search in vain, for a time that differs.
+#[test]
+fn a_seed_is_one_schedule_of_threads_that_come_one_after_the_other() {
+    one_schedule("threads_one_after_the_other", "random:5");
+}
+
+#[test]
+#[ignore = "run by another test, in a child"]
+fn threads_one_after_the_other() {
+    for _ in 0..4 {
+        thread::spawn(|| tree(3, &|| ())).join().expect("no panic");
+    }
+    tree(4, &|| ());
 }

@@ -12,6 +12,11 @@
 //! A worker sleeps by its protocol as ever, and hands the baton on before. The one that wakes
 //! a runner has the baton, and notes that the other may run.
 //!
+//! A thread that comes to heist, or comes back from something else that it has waited for, does so
+//! at a time of its own. It takes part once all others wait, or, while there is work of another
+//! thread from outside, when a runner that has work comes to a point. So it does not matter for how
+//! long workers have searched in vain by then.
+//!
 //! A runner that blocks in the program's own code would keep the baton for ever. A thread, the
 //! *monitor*, takes it away from one that waits in the system without a point. When such a runner
 //! goes on, it runs beside the one that woke it until it comes to a point, for which that one waits
@@ -48,7 +53,7 @@ mod trial;
 pub use check::{check, Check};
 
 pub(crate) use baton::{Members, Point};
-pub(crate) use runner::{choose, goes_on, is_on, looks_out, pass_time, point, stops, wakes};
+pub(crate) use runner::{choose, goes_on, is_on, pass_time, point, stops, wakes};
 pub(crate) use settings::wanted;
 
 /// The code with which a process ends in which nothing can run any more.

@@ -86,6 +86,24 @@ impl Futex {
     pub fn wake_one(&self) {
         imp::wake_one(&self.word, &self.sleepers);
     }
+
+    /// Writes the word, wakes all threads that sleep on it if it was `asleep`, and touches nothing
+    /// of it afterwards: a thread that has seen the value and [let the writer
+    /// leave](Self::let_leave) may drop it.
+    ///
+    /// # Safety
+    ///
+    /// 1. `this` points to a live word when the call begins.
+    pub unsafe fn write_and_leave(this: *const Self, value: u32, asleep: u32, order: Ordering) {
+        // SAFETY: handed on.
+        unsafe { imp::write_and_leave(this, value, asleep, order) }
+    }
+
+    /// Waits until a thread whose value the caller has seen has left the word.
+    #[inline]
+    pub fn let_leave(&self) {
+        imp::let_leave(&self.sleepers);
+    }
 }
 
 #[cfg(all(
@@ -96,7 +114,7 @@ impl Futex {
 mod imp {
     use std::ptr;
 
-    use super::{AtomicU32, Duration};
+    use super::{AtomicU32, Duration, Futex, Ordering};
 
     /// Linux keeps the sleepers itself.
     #[derive(Debug)]
@@ -129,13 +147,39 @@ mod imp {
     }
 
     pub(super) fn wake_one(word: &AtomicU32, _: &Sleepers) {
+        wake(word.as_ptr(), 1);
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Futex::write_and_leave`].
+    pub(super) unsafe fn write_and_leave(
+        this: *const Futex,
+        value: u32,
+        asleep: u32,
+        order: Ordering,
+    ) {
+        // SAFETY: alive until the swap.
+        let (name, before) = unsafe {
+            let name = (*this).word.as_ptr();
+            (name, (*this).word.swap(value, order))
+        };
+        if before == asleep {
+            // Another word may have this address by now. Its sleepers look at it and sleep again.
+            wake(name, i32::MAX);
+        }
+    }
+
+    pub(super) fn let_leave(_: &Sleepers) {}
+
+    fn wake(name: *const u32, most: i32) {
         // SAFETY: FUTEX_WAKE uses the address as a name and does not read it.
         unsafe {
             libc::syscall(
                 libc::SYS_futex,
-                word.as_ptr(),
+                name,
                 libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
-                1,
+                most,
             );
         }
     }
@@ -147,8 +191,12 @@ mod imp {
     not(any(heist_loom, heist_shuttle))
 )))]
 mod imp {
-    use super::{AtomicU32, Duration, Ordering};
+    use super::{AtomicU32, Duration, Futex, Ordering};
     use crate::{Condvar, Mutex};
+
+    const IS_MODEL: bool = cfg!(any(heist_loom, heist_shuttle));
+    /// Under loom no word is dropped early, and a lock around the write would hide its order.
+    const IS_LOCKED: bool = !cfg!(heist_loom);
 
     #[derive(Debug)]
     pub(super) struct Sleepers {
@@ -171,7 +219,7 @@ mod imp {
         expected: u32,
         timeout: Option<Duration>,
     ) {
-        if cfg!(any(heist_loom, heist_shuttle)) && timeout.is_some() {
+        if IS_MODEL && timeout.is_some() {
             return;
         }
         let guard = sleepers.lock.lock();
@@ -187,5 +235,31 @@ mod imp {
     pub(super) fn wake_one(_: &AtomicU32, sleepers: &Sleepers) {
         let _guard = sleepers.lock.lock();
         sleepers.change.notify_one();
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Futex::write_and_leave`].
+    pub(super) unsafe fn write_and_leave(
+        this: *const Futex,
+        value: u32,
+        asleep: u32,
+        order: Ordering,
+    ) {
+        // SAFETY: alive until the lock is free, for which everybody waits who would drop it; and a
+        // lock may die once it has been unlocked.
+        let this = unsafe { &*this };
+        let lock = || this.sleepers.lock.lock();
+        let guard = IS_LOCKED.then(lock);
+        if this.word.swap(value, order) == asleep {
+            let _guard = guard.unwrap_or_else(lock);
+            this.sleepers.change.notify_all();
+        }
+    }
+
+    pub(super) fn let_leave(sleepers: &Sleepers) {
+        if IS_LOCKED {
+            drop(sleepers.lock.lock());
+        }
     }
 }

@@ -8,14 +8,14 @@
 //! |---|---|
 //! | [`CoreLatch`] | the state itself; a worker that helps, then sleeps on its parker; in the slot of a lent job it stands alone |
 //! | [`ForeignLatch`](crate::worker::latch::ForeignLatch) | a worker, set from another pool |
-//! | [`LockLatch`] | a thread that is no worker |
+//! | [`BlockingLatch`] | threads that are no workers |
 //! | [`CountLatch`](crate::worker::latch::CountLatch) | either, until a [count](crate::base::count::BiasedCount) has fallen to zero |
 
 use std::ptr;
 use std::time::Duration;
 
 use heist_sync::atomic::{AtomicU32, Ordering};
-use heist_sync::{fault, Condvar, Mutex};
+use heist_sync::{fault, Futex};
 
 use crate::schedule;
 
@@ -114,60 +114,78 @@ impl Drop for Stop {
     }
 }
 
-/// A latch that a thread outside the pool blocks on.
+/// A latch that threads outside the pool block on.
+///
+/// Where [`Futex`] is the system's it has no lock: whoever is woken would run into that of its
+/// waker, whose processor it often takes, and two more changes of threads would follow.
 #[derive(Debug)]
-pub(crate) struct LockLatch {
-    set: Mutex<bool>,
-    change: Condvar,
+pub(crate) struct BlockingLatch {
+    state: Futex,
 }
 
-impl LockLatch {
+impl BlockingLatch {
     pub(crate) fn new() -> Self {
         Self {
-            set: Mutex::new(false),
-            change: Condvar::new(),
+            state: Futex::new(PENDING),
         }
     }
 
     /// Blocks until the latch is set.
     pub(crate) fn wait(&self) {
-        self.wait_and(|_| {});
+        let _stop = self.stop();
+        while !self.is_set_or_armed() {
+            self.state.wait(SLEEPING);
+        }
     }
 
     /// Blocks until the latch is set, or no time is `left`. True if it is set.
     pub(crate) fn wait_while_left(&self, left: impl Fn() -> Duration) -> bool {
         let _stop = self.stop();
-        let mut set = self.set.lock();
-        while !*set {
+        while !self.is_set_or_armed() {
             let left = left();
             if left.is_zero() {
                 return false;
             }
-            set = self.change.wait_timeout(set, left);
-            if !*set {
+            if cfg!(any(heist_loom, heist_shuttle)) {
+                // A model has no clock.
+                self.state.wait(SLEEPING);
+            } else {
+                self.state.wait_timeout(SLEEPING, left);
+            }
+            if !self.is_set() {
                 schedule::pass_time(left);
             }
         }
         true
     }
 
-    /// True if the latch is set.
+    /// True if the latch is set; everything before `set` is visible then, and the latch may be
+    /// dropped.
     pub(crate) fn is_set(&self) -> bool {
-        *self.set.lock()
-    }
-
-    /// Blocks until the latch is set, and makes it pending again.
-    pub(crate) fn wait_and_reset(&self) {
-        self.wait_and(|set| *set = false);
-    }
-
-    fn wait_and(&self, then: impl FnOnce(&mut bool)) {
-        let _stop = self.stop();
-        let mut set = self.set.lock();
-        while !*set {
-            set = self.change.wait(set);
+        // Acquire: pairs with the release in `set`.
+        let order = fault::ordering("latch.blocking.is_set", Ordering::Acquire);
+        let is_set = self.state.load(order) == SET;
+        if is_set {
+            self.state.let_leave();
         }
-        then(&mut set);
+        is_set
+    }
+
+    /// True if the latch is set. Otherwise whoever sets it wakes those who sleep.
+    fn is_set_or_armed(&self) -> bool {
+        // Relaxed: nothing is handed over.
+        if self.state.replace(PENDING, SLEEPING, Ordering::Relaxed) {
+            return false;
+        }
+        self.is_set()
+    }
+
+    /// Blocks until the latch is set, and makes it pending again. For one waiter.
+    pub(crate) fn wait_and_reset(&self) {
+        self.wait();
+        // Acquire: pairs with the release in `set`, that of the last to set it since `wait`.
+        let order = fault::ordering("latch.blocking.reset", Ordering::Acquire);
+        self.state.swap(PENDING, order);
     }
 
     /// Lets others run meanwhile, if the process is scheduled and the latch is not set.
@@ -180,16 +198,13 @@ impl LockLatch {
     }
 }
 
-impl Latch for LockLatch {
+impl Latch for BlockingLatch {
     unsafe fn set(this: *const Self) {
-        // SAFETY: alive when the call begins; the waiter cannot leave before the lock is free
-        // again, and a lock may die once it has been unlocked.
-        let this = unsafe { &*this };
-        schedule::wakes(ptr::from_ref(this) as usize);
-        let mut set = this.set.lock();
-        *set = true;
-        // Under the lock: afterwards the latch may be gone.
-        this.change.notify_all();
+        schedule::wakes(this as usize);
+        // Release: the waiter sees what came before.
+        let order = fault::ordering("latch.blocking.set", Ordering::Release);
+        // SAFETY: alive when the call begins; whoever drops it has seen it set, by `is_set`.
+        unsafe { Futex::write_and_leave(&raw const (*this).state, SET, SLEEPING, order) }
     }
 }
 
@@ -204,5 +219,96 @@ impl<L: Latch> Latch for LatchRef<'_, L> {
         let latch: *const L = unsafe { (*this).0 };
         // SAFETY: the owner keeps it alive until it is set.
         unsafe { L::set(latch) }
+    }
+}
+
+/// Models under loom: `cargo xtask model`.
+#[cfg(all(test, heist_loom))]
+mod model {
+    use std::sync::Arc;
+
+    use heist_sync::atomic::{AtomicUsize, Ordering};
+    use heist_sync::cell::UnsafeCell;
+    use heist_sync::thread;
+
+    use super::{BlockingLatch, Latch};
+
+    /// A latch, and a value that is there once it is set.
+    struct Sent {
+        latch: BlockingLatch,
+        value: UnsafeCell<usize>,
+        count: AtomicUsize,
+    }
+
+    // SAFETY: loom checks that nobody reads the value while it is written.
+    unsafe impl Sync for Sent {}
+    // SAFETY: as above.
+    unsafe impl Send for Sent {}
+
+    impl Sent {
+        fn new() -> Arc<Self> {
+            Arc::new(Self {
+                latch: BlockingLatch::new(),
+                value: UnsafeCell::new(0),
+                count: AtomicUsize::new(0),
+            })
+        }
+
+        fn set(&self) {
+            // SAFETY: the `Arc` keeps it.
+            unsafe { BlockingLatch::set(&raw const self.latch) };
+        }
+
+        fn read(&self) -> usize {
+            // SAFETY: it is not written any more, which loom checks.
+            self.value.with(|value| unsafe { *value })
+        }
+    }
+
+    fn spawn(sent: &Arc<Sent>, op: impl FnOnce(&Sent) + Send + 'static) -> thread::JoinHandle<()> {
+        let sent = Arc::clone(sent);
+        thread::spawn(move || op(&sent))
+    }
+
+    #[test]
+    fn all_who_block_on_a_latch_see_what_came_before() {
+        let mut builder = loom::model::Builder::new();
+        // Without a bound it takes a minute.
+        builder.preemption_bound = Some(3);
+        builder.check(|| {
+            let sent = Sent::new();
+            let waiters = [(); 2].map(|()| {
+                spawn(&sent, |sent| {
+                    sent.latch.wait();
+                    assert_eq!(sent.read(), 1);
+                })
+            });
+            // SAFETY: nobody reads it yet, which loom checks.
+            sent.value.with_mut(|value| unsafe { *value = 1 });
+            sent.set();
+            assert!(sent.latch.is_set());
+            for waiter in waiters {
+                waiter.join().unwrap();
+            }
+        });
+    }
+
+    /// It is set twice. The waiter may see both at once, and then misses neither.
+    #[test]
+    fn a_blocking_latch_that_is_set_again_while_it_is_reset_is_seen() {
+        loom::model(|| {
+            let sent = Sent::new();
+            let setter = spawn(&sent, |sent| {
+                for n in 1..=2 {
+                    // Relaxed: the latch is what orders it.
+                    sent.count.store(n, Ordering::Relaxed);
+                    sent.set();
+                }
+            });
+            while sent.count.load(Ordering::Relaxed) < 2 {
+                sent.latch.wait_and_reset();
+            }
+            setter.join().unwrap();
+        });
     }
 }

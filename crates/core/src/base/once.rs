@@ -128,10 +128,10 @@ mod model {
     use heist_sync::thread;
 
     use super::OnceState;
-    use crate::base::latch::LockLatch;
+    use crate::base::latch::BlockingLatch;
 
     struct Value {
-        state: OnceState<LockLatch>,
+        state: OnceState<BlockingLatch>,
         value: UnsafeCell<usize>,
         /// How often an initialiser has run, and how often one is to panic.
         runs: AtomicUsize,
@@ -155,7 +155,7 @@ mod model {
                     }
                     self.state.end(run >= self.panics);
                 } else {
-                    self.state.wait(LockLatch::new(), LockLatch::wait);
+                    self.state.wait(BlockingLatch::new(), BlockingLatch::wait);
                 }
             }
             // SAFETY: it is ready, so that nobody writes any more, which loom checks.

@@ -9,7 +9,8 @@ use super::gaps::LONGEST_NS;
 /// mostly come back with the work that they brought before: a program's main thread begins one loop
 /// after the other. One that comes back soon finds the helper still awake; after a longer pause the
 /// helper sleeps and has to be woken again, which costs processor time each time, so the work must
-/// last twice as long.
+/// last twice as long. A helper of one that comes back at once [stays awake](super::Gaps), so that
+/// work is worth it which has ended before a woken one comes.
 ///
 /// # Examples
 ///
@@ -20,7 +21,7 @@ use super::gaps::LONGEST_NS;
 /// let mut calls = CallHistory::new();
 /// calls.begin(0);
 /// assert!(calls.is_brief(0), "until it has lasted");
-/// calls.end(1_000_000);
+/// calls.end(1_000_000, false);
 /// calls.begin(1_010_000);
 /// assert!(!calls.is_brief(1_010_000), "the last one was worth it");
 /// ```
@@ -40,6 +41,10 @@ const BRIEF_NS: u64 = 5_000;
 const WORTH_NS: u64 = 80_000;
 /// After a longer pause the helper sleeps.
 const SOON_NS: u64 = 2 * LONGEST_NS;
+/// After a pause up to this the helper is awake each time.
+const AT_ONCE_NS: u64 = 24_000;
+/// The work that is then worth it.
+const WORTH_AT_ONCE_NS: u64 = 30_000;
 
 impl CallHistory {
     /// An empty history.
@@ -55,15 +60,19 @@ impl CallHistory {
 
     /// Notes that a call begins at this time.
     pub fn begin(&mut self, now_ns: u64) {
-        let comes_soon = now_ns.saturating_sub(self.ended_ns) <= SOON_NS;
-        let worth_ns = if comes_soon { WORTH_NS } else { 2 * WORTH_NS };
+        let worth_ns = match now_ns.saturating_sub(self.ended_ns) {
+            pause_ns if pause_ns <= AT_ONCE_NS => WORTH_AT_ONCE_NS,
+            pause_ns if pause_ns <= SOON_NS => WORTH_NS,
+            _ => 2 * WORTH_NS,
+        };
         self.is_long = self.lasted_ns >= worth_ns;
         self.began_ns = now_ns;
     }
 
-    /// Notes that the call ends at this time. With help it may have taken half as long as without.
-    pub fn end(&mut self, now_ns: u64) {
-        let help = if self.is_long { 2 } else { 1 };
+    /// Notes that the call ends at this time. If it `was_helped`, it may have taken half as long as
+    /// without.
+    pub fn end(&mut self, now_ns: u64, was_helped: bool) {
+        let help = if was_helped { 2 } else { 1 };
         self.lasted_ns = now_ns.saturating_sub(self.began_ns) * help;
         self.ended_ns = now_ns;
     }
@@ -94,23 +103,25 @@ mod tests {
         assert!(!calls.is_brief(1_000_000 + BRIEF_NS));
     }
 
-    /// A call of that length after a pause, and whether it was taken for long.
+    /// A call of that length after a pause, and whether it was taken for long. Others help a long
+    /// one.
     fn call(calls: &mut CallHistory, pause_ns: u64, ns: u64) -> bool {
         let began_ns = calls.ended_ns + pause_ns;
         calls.begin(began_ns);
         let is_long = !calls.is_brief(began_ns);
-        calls.end(began_ns + ns);
+        calls.end(began_ns + ns, is_long);
         is_long
     }
 
     #[test]
     fn after_a_long_call_the_next_is_taken_for_long_from_its_start() {
         let mut calls = CallHistory::new();
-        assert!(!call(&mut calls, 0, WORTH_NS - 1));
-        assert!(!call(&mut calls, 0, WORTH_NS));
-        assert!(call(&mut calls, 0, WORTH_NS / 2));
+        let pause_ns = AT_ONCE_NS + 1;
+        assert!(!call(&mut calls, pause_ns, WORTH_NS - 1));
+        assert!(!call(&mut calls, pause_ns, WORTH_NS));
+        assert!(call(&mut calls, pause_ns, WORTH_NS / 2));
         assert!(call(&mut calls, SOON_NS, WORTH_NS / 2 - 1), "it had help");
-        assert!(!call(&mut calls, 0, 0));
+        assert!(!call(&mut calls, pause_ns, 0));
     }
 
     #[test]
@@ -122,5 +133,28 @@ mod tests {
         assert!(call(&mut calls, pause_ns, WORTH_NS));
         assert!(call(&mut calls, pause_ns, WORTH_NS - 1));
         assert!(!call(&mut calls, pause_ns, 0));
+    }
+
+    #[test]
+    fn calls_that_follow_each_other_at_once_need_not_last_until_a_woken_helper_comes() {
+        let mut calls = CallHistory::new();
+        assert!(!call(&mut calls, 0, WORTH_AT_ONCE_NS - 1));
+        assert!(!call(&mut calls, AT_ONCE_NS, WORTH_AT_ONCE_NS));
+        assert!(call(&mut calls, AT_ONCE_NS, WORTH_AT_ONCE_NS / 2));
+        assert!(call(&mut calls, 0, WORTH_AT_ONCE_NS / 2 - 1), "it had help");
+        assert!(!call(&mut calls, 0, WORTH_AT_ONCE_NS));
+        assert!(!call(&mut calls, AT_ONCE_NS + 1, WORTH_AT_ONCE_NS));
+    }
+
+    /// Or it would be taken for twice as long ever after.
+    #[test]
+    fn a_call_that_nobody_could_help_is_taken_for_as_long_as_it_lasted() {
+        let mut calls = CallHistory::new();
+        assert!(!call(&mut calls, 0, WORTH_NS));
+        calls.begin(calls.ended_ns + SOON_NS);
+        assert!(!calls.is_brief(calls.began_ns));
+        calls.end(calls.began_ns + WORTH_NS - 1, false);
+        calls.begin(calls.ended_ns + SOON_NS);
+        assert!(calls.is_brief(calls.began_ns));
     }
 }

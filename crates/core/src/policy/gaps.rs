@@ -25,6 +25,8 @@ pub struct Gaps {
     /// The number of gaps shorter than each limit and not than the one before it; the last entry
     /// counts those longer than all. Older gaps count less.
     counts: [u16; LIMITS + 1],
+    /// The cost of sleeping and being woken.
+    wake_up_ns: u64,
 }
 
 /// Each limit is twice the one before.
@@ -34,6 +36,8 @@ const LIMITS: usize = 6;
 pub(super) const LONGEST_NS: u64 = SHORTEST_NS << (LIMITS - 1);
 /// The cost of sleeping and being woken.
 const WAKE_UP_NS: u64 = 50_000;
+/// The same where the program waits for the worker meanwhile.
+const LATE_WAKE_UP_NS: u64 = 2 * WAKE_UP_NS;
 /// The limit of a worker that remembers no gap.
 const AT_FIRST_NS: u64 = 4 * SHORTEST_NS;
 /// When so many gaps are remembered, all counts are halved.
@@ -45,6 +49,17 @@ impl Gaps {
     pub const fn new() -> Self {
         Self {
             counts: [0; LIMITS + 1],
+            wake_up_ns: WAKE_UP_NS,
+        }
+    }
+
+    /// No gaps yet, of a worker that waits for others so that its job can go on: to be woken costs
+    /// it the processor time, and the job as much again.
+    #[must_use]
+    pub const fn of_waits() -> Self {
+        Self {
+            wake_up_ns: LATE_WAKE_UP_NS,
+            ..Self::new()
         }
     }
 
@@ -75,7 +90,7 @@ impl Gaps {
                 let limit_ns = SHORTEST_NS << step;
                 awake_ns += u64::from(count) * limit_ns;
                 longer -= u64::from(count);
-                (awake_ns + longer * (limit_ns + WAKE_UP_NS), limit_ns)
+                (awake_ns + longer * (limit_ns + self.wake_up_ns), limit_ns)
             });
         costs.min().map_or(AT_FIRST_NS, |(_, limit_ns)| limit_ns)
     }
@@ -113,6 +128,17 @@ mod tests {
     #[test]
     fn a_gap_that_costs_more_than_to_be_woken_is_slept_through() {
         assert_eq!(after([100_000; 20]), SHORTEST_NS);
+    }
+
+    #[test]
+    fn a_worker_for_which_the_program_waits_stays_awake_for_longer() {
+        let after = |gap_ns| {
+            let mut gaps = Gaps::of_waits();
+            (0..20).for_each(|_| gaps.count(gap_ns));
+            gaps.awake_ns()
+        };
+        assert!((40_000..80_000).contains(&after(40_000)));
+        assert_eq!(after(150_000), SHORTEST_NS);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::ptr;
 
 use crate::base::job::DetachedJob;
 use crate::base::job_ref::{HeapJob, StackJob};
-use crate::base::latch::{LatchRef, LockLatch};
+use crate::base::latch::{BlockingLatch, LatchRef};
 use crate::base::task::{Metered, Task};
 use crate::base::unwind;
 use crate::insight::call::{Call, Pause};
@@ -148,7 +148,7 @@ impl Pool {
         if let Some(place) = &self.serial {
             return self.serially(place, |worker| op(worker, false));
         }
-        heist_sync::thread_local! { static LATCH: LockLatch = LockLatch::new() }
+        heist_sync::thread_local! { static LATCH: BlockingLatch = BlockingLatch::new() }
         // A pointer, because a thread that ends may have dropped its latch already: then it takes
         // one for this time.
         let own = LATCH.try_with(ptr::from_ref).ok();
@@ -158,7 +158,7 @@ impl Pool {
             // come back to this frame.
             Some(own) => unsafe { &*own },
             None => {
-                once = LockLatch::new();
+                once = BlockingLatch::new();
                 &once
             }
         };

@@ -11,7 +11,7 @@ use crate::base::counters::Activity;
 use crate::base::error::ThreadPoolBuildError;
 use crate::base::guests::Guests;
 use crate::base::job::Kind;
-use crate::base::latch::{Latch, LockLatch};
+use crate::base::latch::{BlockingLatch, Latch};
 use crate::base::live::Live;
 use crate::base::recorder::Recorder;
 use crate::base::unwind;
@@ -104,6 +104,7 @@ impl Pool {
         let sleep = Sleep::new(config.workers, config.compensation, config.barrier);
         if is_scheduled {
             config.handlers.drive = None;
+            return sleep.scheduled();
         }
         match config.handlers.drive {
             Some(_) => sleep.driven(),
@@ -187,7 +188,7 @@ impl Pool {
                 .time
                 .change(Activity::Asleep, self.now_ns());
             // SAFETY: the pool holds the latch.
-            unsafe { LockLatch::set(&raw const self.worker(0).ready) };
+            unsafe { BlockingLatch::set(&raw const self.worker(0).ready) };
             return Ok(());
         }
         let first = usize::from(config.use_current_thread);
@@ -203,9 +204,9 @@ impl Pool {
             Worker::adopt_current_thread(self, 0)?;
             let state = self.worker(0);
             // SAFETY: the pool holds the latches.
-            unsafe { LockLatch::set(&raw const state.ready) };
+            unsafe { BlockingLatch::set(&raw const state.ready) };
             // SAFETY: as above. There is no main loop to wait for.
-            unsafe { LockLatch::set(&raw const state.ended) };
+            unsafe { BlockingLatch::set(&raw const state.ended) };
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use heist_sync::stack_size;
 use heist_sync::thread::{self, JoinHandle};
 
-use crate::base::latch::{Latch, LockLatch};
+use crate::base::latch::{BlockingLatch, Latch};
 use crate::base::unwind::{self, AbortOnUnwind};
 use crate::schedule::Members;
 use crate::state::Pool;
@@ -275,7 +275,7 @@ impl Pool {
         let worker = unsafe { Worker::enter(state) };
         worker.begin_stack(stack_size());
         // SAFETY: the pool holds the latch.
-        unsafe { LockLatch::set(&raw const state.ready) };
+        unsafe { BlockingLatch::set(&raw const state.ready) };
         let abort = AbortOnUnwind("a panic escaped from a worker's main loop");
         let handler = pool.handlers.start.as_deref();
         // A called worker counts as searching; but the handler may block.
@@ -301,7 +301,7 @@ impl Pool {
         worker.is_gone();
         Worker::leave();
         // SAFETY: the pool holds the latch.
-        unsafe { LockLatch::set(&raw const state.ended) };
+        unsafe { BlockingLatch::set(&raw const state.ended) };
         Members::leave();
     }
 

@@ -17,6 +17,10 @@ const POINT_NS: u64 = 1_000;
 /// The rounds of searches in vain, without anything else, after which others go first.
 const ROUNDS_FIRST: u64 = 3;
 
+/// The rounds of searches in vain, without anything else, after which those that have arrived are
+/// able to run: the searchers may wait for them.
+const ROUNDS_ALONE: u64 = 1_000;
+
 /// The most deviations that a report tells.
 const TOLD_MAX: usize = 40;
 
@@ -43,6 +47,10 @@ pub(crate) struct Members(pub(super) usize);
 pub(super) enum State {
     /// It runs, or would if it had the baton.
     Able,
+    /// It has come to heist at a time of its own, and would run. It is able to once nobody else is:
+    /// how long others have searched in vain by then must not matter. Or once somebody who has work
+    /// comes to a point; but not a thread from outside, unless that work is another one's.
+    Arrived,
     /// It waits in heist, until somebody wakes it by this address.
     Waits(usize),
     /// It waits in the program's code, and lost the baton there.
@@ -62,8 +70,6 @@ pub(super) struct Runner {
     pub(super) thread: Option<u32>,
     /// The worker that it is for good.
     pub(super) is_worker: bool,
-    /// It sleeps, and looks for jobs now and then meanwhile.
-    pub(super) looks_out: bool,
     pub(super) bell: Arc<Condvar>,
     /// It is back in heist, and about to have the lock of the baton.
     pub(super) arrives: Arc<AtomicBool>,
@@ -152,7 +158,6 @@ impl Baton {
             is_idle: is_worker,
             thread,
             is_worker,
-            looks_out: false,
             bell: Arc::default(),
             arrives: Arc::new(AtomicBool::new(false)),
         });
@@ -165,13 +170,38 @@ impl Baton {
     /// A runner has come to heist, or back to it, and would go on. It has the baton if nobody else
     /// has.
     pub(super) fn arrives(&mut self, me: usize) {
-        let before = std::mem::replace(&mut self.runners[me].state, State::Able);
-        if matches!(before, State::Blocked | State::Loose) {
-            self.runners[me].is_idle = false;
-            self.rounds = 0;
+        if self.runners[me].state != State::Able {
+            self.runners[me].state = State::Arrived;
         }
         if self.holder.is_none() {
             self.pass();
+        }
+    }
+
+    /// The holder, which has work, has come to a point.
+    fn admit_to_work(&mut self) {
+        let is_outside = |runner: &Runner| {
+            let is_there = matches!(
+                runner.state,
+                State::Waits(_) | State::Blocked | State::Loose
+            );
+            !runner.is_worker && is_there
+        };
+        let holder = self.holder.map(|holder| &self.runners[holder]);
+        let is_work_of_others =
+            holder.is_some_and(|holder| !holder.is_worker) || self.runners.iter().any(is_outside);
+        self.admit(is_work_of_others);
+    }
+
+    /// Those that have arrived are able to run from now on; workers only, or threads from `outside`
+    /// as well.
+    fn admit(&mut self, outside: bool) {
+        for runner in &mut self.runners {
+            if runner.state == State::Arrived && (outside || runner.is_worker) {
+                runner.state = State::Able;
+                runner.is_idle = false;
+                self.rounds = 0;
+            }
         }
     }
 
@@ -185,6 +215,11 @@ impl Baton {
             if self.rounds >= ROUNDS_FIRST {
                 self.chooser.pass_over(holder);
             }
+        }
+        if !is_round {
+            self.admit_to_work();
+        } else if self.rounds > ROUNDS_ALONE {
+            self.admit(true);
         }
         self.set_time();
     }
@@ -220,6 +255,10 @@ impl Baton {
     pub(super) fn stop(&mut self, state: State) {
         if let Some(holder) = self.holder {
             self.runners[holder].state = state;
+            // A thread that leaves may be waited for, until it has left or a moment before.
+            if !self.runners[holder].is_idle && state != State::Gone {
+                self.admit_to_work();
+            }
             self.pass();
         }
     }
@@ -230,6 +269,9 @@ impl Baton {
     /// it, first of those that have work.
     pub(super) fn pass(&mut self) {
         let count = self.runners.len();
+        if !(0..count).any(|runner| self.is_able(runner)) {
+            self.admit(true);
+        }
         let from = self.holder.unwrap_or(self.last);
         let goes_on = self.is_able(from) && !self.runners[from].is_idle;
         let ring = (0..count).map(|nth| (from + nth + usize::from(!goes_on)) % count);
@@ -268,7 +310,10 @@ impl Baton {
     /// True if some runner could run besides the holder.
     pub(super) fn has_others(&self) -> bool {
         let mut all = 0..self.runners.len();
-        all.any(|runner| Some(runner) != self.holder && self.is_able(runner))
+        all.any(|runner| {
+            let is_there = matches!(self.runners[runner].state, State::Able | State::Arrived);
+            Some(runner) != self.holder && is_there
+        })
     }
 
     /// The number of one of so many options.

@@ -18,10 +18,12 @@ use super::DEADLOCK;
 /// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The looks at which a runner must wait in the system, to lose the baton.
+/// The looks in a row at which a runner must wait in the system while no other thread runs, to lose
+/// the baton.
 const LOOKS: u32 = 3;
 
-/// As `LOOKS`, where the schedule says that it goes on.
+/// The looks at which it must wait where the schedule says that it goes on, or another thread runs
+/// that may wake it: one that is on its way to be a worker, and has the allocator's lock.
 const LOOKS_IF_NOT_SO: u32 = 1_000;
 
 /// How long a runner may run without a point while others could.
@@ -57,6 +59,8 @@ struct Monitor {
     cpu_ns: Option<u64>,
     /// The looks since then at which it has waited.
     waited: u32,
+    /// The last of them, at which no other thread ran.
+    waited_alone: u32,
     still: Still,
 }
 
@@ -75,6 +79,7 @@ fn look_for_ever() {
         since: Instant::now(),
         cpu_ns: None,
         waited: 0,
+        waited_alone: 0,
         still: Still::new(Instant::now()),
     };
     loop {
@@ -109,6 +114,7 @@ impl Monitor {
         self.since = Instant::now();
         self.cpu_ns = None;
         self.waited = 0;
+        self.waited_alone = 0;
     }
 
     fn look_at_holder(&mut self, baton: &mut Baton, holder: usize) {
@@ -119,17 +125,18 @@ impl Monitor {
         // Relaxed: as in `Runner::is_woken`.
         if thread_state::waits(id) && !arrives.load(Ordering::Relaxed) {
             self.waited += 1;
-            let looks = match baton.is_to_block() {
-                Some(false) => LOOKS_IF_NOT_SO,
-                Some(true) | None => LOOKS,
-            };
-            if self.waited >= looks && !baton.has_woken() {
+            let is_alone = self.others().all(thread_state::waits);
+            self.waited_alone = if is_alone { self.waited_alone + 1 } else { 0 };
+            let may_be_so = baton.is_to_block() != Some(false);
+            let is_long = self.waited >= LOOKS_IF_NOT_SO;
+            if (is_long || may_be_so && self.waited_alone >= LOOKS) && !baton.has_woken() {
                 baton.block();
                 self.begin();
             }
             return;
         }
         self.waited = 0;
+        self.waited_alone = 0;
         if self.has_run_for_long(id) && baton.has_others() {
             lose(baton);
             baton.stop(State::Loose);
@@ -150,6 +157,13 @@ impl Monitor {
         }
     }
 
+    /// The threads of the process but those that watch it.
+    fn others(&self) -> impl Iterator<Item = u32> {
+        let (me, watcher) = (self.me, inside::watcher());
+        let threads = thread_state::all_threads().into_iter();
+        threads.filter(move |&id| Some(id) != me && Some(id) != watcher)
+    }
+
     fn has_run_for_long(&mut self, id: u32) -> bool {
         if self.since.elapsed() < ALONE_MAX {
             return false;
@@ -167,19 +181,17 @@ impl Monitor {
         let waits = baton.runners.iter().any(|runner| match runner.state {
             State::Blocked => true,
             State::Waits(_) => !runner.is_worker,
-            State::Able | State::Loose | State::Gone => false,
+            State::Able | State::Arrived | State::Loose | State::Gone => false,
         });
         if !waits {
             return None;
         }
         let mut patience = Duration::ZERO;
-        let threads = thread_state::all_threads().into_iter();
-        let watcher = inside::watcher();
-        for id in threads.filter(|&id| Some(id) != self.me && Some(id) != watcher) {
+        for id in self.others() {
             let mut runners = baton.runners.iter();
             let runner = runners.find(|it| it.thread == Some(id) && it.state != State::Gone);
-            if runner.is_some_and(|runner| runner.state == State::Able || runner.looks_out) {
-                // It searches in vain, or looks for jobs now and then while it sleeps.
+            if runner.is_some_and(|runner| runner.state == State::Able) {
+                // It searches in vain.
                 continue;
             }
             match ThreadState::of(id) {
@@ -245,7 +257,7 @@ fn report(baton: &mut Baton) -> ! {
         match runner.state {
             State::Waits(_) => text.push_str("  a thread outside waits for a pool\n"),
             State::Blocked => text.push_str("  a thread outside is blocked\n"),
-            State::Able | State::Loose | State::Gone => {}
+            State::Able | State::Arrived | State::Loose | State::Gone => {}
         }
     }
     text.push_str(&format!("  {}", baton.deviations()));

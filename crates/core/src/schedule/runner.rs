@@ -80,7 +80,7 @@ fn here() -> Option<(MutexGuard<'static, Baton>, usize)> {
         return here;
     }
     let mut baton = baton()?;
-    let me = baton.add(State::Able, present_thread(), false);
+    let me = baton.add(State::Arrived, present_thread(), false);
     let here = Me::of(&baton, me);
     HERE.with(|place| place.0.replace(Some(here)));
     Some((baton, me))
@@ -173,15 +173,6 @@ pub(crate) fn stops(address: usize) {
         baton.arrives(me);
         let baton = run(baton, me);
         settle(baton).stop(State::Waits(address));
-    }
-}
-
-/// The calling runner, which [`stops`], looks for jobs now and then while it sleeps, or does so no
-/// more.
-#[cold]
-pub(crate) fn looks_out(does: bool) {
-    if let Some((mut baton, me)) = here() {
-        baton.runners[me].looks_out = does;
     }
 }
 

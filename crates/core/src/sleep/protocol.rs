@@ -7,7 +7,7 @@ use std::ptr;
 use std::time::Duration;
 
 use heist_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use heist_sync::{fault, thread, Barrier, BarrierMode, CachePadded, Futex};
+use heist_sync::{fault, thread, Barrier, BarrierMode, CachePadded, Clock, Futex};
 
 use super::counts::Counts;
 use super::lookout::Lookout;
@@ -39,6 +39,9 @@ pub(crate) struct Sleep {
     pub(super) counts: CachePadded<AtomicU64>,
     /// One for each worker, then one for each caller that may be in its place.
     parkers: Box<[CachePadded<Futex>]>,
+    /// When each was last unparked, by this clock.
+    unparked_ns: Box<[AtomicU64]>,
+    clock: Clock,
     pub(super) barrier: Barrier,
     pub(super) lookout: Lookout,
     /// Where each worker rests if it is driven; none otherwise.
@@ -47,6 +50,8 @@ pub(crate) struct Sleep {
     pub(super) place_wanted: AtomicBool,
     /// How many workers are active: those with this index or above are recalled.
     pub(super) active: CachePadded<AtomicUsize>,
+    /// True if the pool is scheduled.
+    is_scheduled: bool,
 }
 
 /// The places of jobs, as far as sleepers need to know.
@@ -123,12 +128,21 @@ impl Sleep {
         Self {
             counts: CachePadded::new(AtomicU64::new(counts)),
             parkers: parkers.collect(),
+            unparked_ns: (0..2 * all).map(|_| AtomicU64::new(0)).collect(),
+            clock: Clock::start(),
             barrier,
             lookout: Lookout::new(),
             driven: Box::default(),
             place_wanted: AtomicBool::new(false),
             active: CachePadded::new(AtomicUsize::new(workers)),
+            is_scheduled: false,
         }
+    }
+
+    /// For the workers of a scheduled pool.
+    pub(crate) fn scheduled(mut self) -> Self {
+        self.is_scheduled = true;
+        self
     }
 
     /// How many workers there are.
@@ -137,10 +151,21 @@ impl Sleep {
     }
 
     pub(super) fn parker(&self, parker: Sleeper) -> &Futex {
+        &self.parkers[self.number(parker)]
+    }
+
+    fn number(&self, parker: Sleeper) -> usize {
         match parker {
-            Sleeper::Worker(index) => &self.parkers[index],
-            Sleeper::Caller(index) => &self.parkers[self.workers() + index],
+            Sleeper::Worker(index) => index,
+            Sleeper::Caller(index) => self.workers() + index,
         }
+    }
+
+    /// How long ago somebody who is awake was last unparked.
+    pub(crate) fn unparked_before_ns(&self, parker: Sleeper) -> u64 {
+        // Relaxed: the parker hands it over.
+        let unparked_ns = self.unparked_ns[self.number(parker)].load(Ordering::Relaxed);
+        self.clock.elapsed_ns().saturating_sub(unparked_ns)
     }
 
     /// Hands the baton on, in a scheduled pool, before this one sleeps.
@@ -248,13 +273,14 @@ impl Sleep {
     }
 
     pub(super) fn unpark_if(&self, worker: usize, is_meant: impl Fn(u32) -> bool) -> bool {
-        let mut parker = self.parker(Sleeper::Worker(worker));
+        let mut sleeper = Sleeper::Worker(worker);
         // Relaxed look first: most parkers are not armed.
-        let mut state = parker.load(Ordering::Relaxed);
+        let mut state = self.parker(sleeper).load(Ordering::Relaxed);
         if state == TAKEN {
-            parker = self.parker(Sleeper::Caller(worker));
-            state = parker.load(Ordering::Relaxed);
+            sleeper = Sleeper::Caller(worker);
+            state = self.parker(sleeper).load(Ordering::Relaxed);
         }
+        let parker = self.parker(sleeper);
         let sleeps = !matches!(state, AWAKE | TAKEN | WAKING) && is_meant(state);
         // Acquire: pairs with the release in `announce`, so that our change of the counts comes
         // after the sleeper's. One swap: one waker wins.
@@ -268,6 +294,7 @@ impl Sleep {
             return false;
         }
         self.begins_to_search(state);
+        self.notes_time(sleeper);
         schedule::wakes(ptr::from_ref(parker) as usize);
         // Awake no sooner: somebody who falls asleep again before it counts as searching would
         // make the counts wrong for a moment. Release: pairs with the acquire in `park` and in
@@ -279,6 +306,16 @@ impl Sleep {
             _ => parker.wake_one(),
         }
         true
+    }
+
+    /// Somebody is about to be awake.
+    fn notes_time(&self, sleeper: Sleeper) {
+        // A model has no clock.
+        if !cfg!(any(heist_loom, heist_shuttle)) {
+            let unparked_ns = &self.unparked_ns[self.number(sleeper)];
+            // Relaxed: the parker hands it over.
+            unparked_ns.store(self.clock.elapsed_ns(), Ordering::Relaxed);
+        }
     }
 
     /// Wakes this worker for the sake of something that was published for it alone (a mailbox),
@@ -345,6 +382,11 @@ impl Sleep {
             self.counts().somebody_works(self.workers()) && !fault::planted("sleep.announce.works");
         if others_work {
             jobs.signal_all();
+        }
+        if self.is_scheduled {
+            // Each push passes P2, so that none is missed; and a look at a time of its own would
+            // make another schedule.
+            return Some(Rest::UntilUnparked);
         }
         let has_barrier = self.barrier.mode() == BarrierMode::Membarrier;
         let is_wanted = if has_barrier {

@@ -178,6 +178,18 @@ fn without_membarrier_one_sleeper_is_the_lookout_unless_all_sleep() {
     assert_eq!(announce(&sleep, 2), Rest::UntilUnparked, "all sleep");
 }
 
+/// Whether a sleeper looks by itself, and when, would be left to the time.
+#[test]
+fn in_a_scheduled_pool_no_sleeper_looks_by_itself() {
+    for sleep in [sleep(2), sleep_without_membarrier(2)] {
+        assert_ne!(announce(&sleep, 0), Rest::UntilUnparked);
+    }
+    for sleep in [sleep(2), sleep_without_membarrier(2)] {
+        let sleep = sleep.scheduled();
+        assert_eq!(announce(&sleep, 0), Rest::UntilUnparked);
+    }
+}
+
 #[test]
 fn the_lookout_wakes_somebody_who_may_be_itself_if_it_sees_a_job() {
     let sleep = sleep_without_membarrier(2);

@@ -7,7 +7,6 @@ use heist_sync::fault;
 
 use super::lookout::Lookout;
 use super::protocol::{yield_in_a_model, Jobs, Rest, Sleep, Sleeper, AWAKE};
-use crate::schedule;
 
 /// A watch of the lookout.
 #[derive(Clone, Copy, Debug)]
@@ -32,11 +31,7 @@ impl Sleep {
         loop {
             match rest {
                 Rest::UntilUnparked => break,
-                Rest::AsLookout => {
-                    schedule::looks_out(true);
-                    self.keep_watch(parker, jobs, &sees_a_job);
-                    schedule::looks_out(false);
-                }
+                Rest::AsLookout => self.keep_watch(parker, jobs, &sees_a_job),
                 Rest::Briefly => self.wait_a_period(parker, Lookout::PERIOD),
             }
             rest = self.passes_barrier(parker, jobs, &sees_a_job);

@@ -103,6 +103,8 @@ pub(crate) struct Search {
     pub(crate) reach: Cell<Reach>,
     /// How long the worker had nothing to do, lately.
     pub(crate) gaps: Cell<Gaps>,
+    /// How long it had nothing to do while a job waited for others.
+    pub(crate) waits: Cell<Gaps>,
     /// The costs of its last yields.
     pub(crate) yields: Cell<Yields>,
 }
@@ -113,6 +115,8 @@ pub(crate) struct Thread {
     pub(crate) is_caller: Cell<bool>,
     /// The times at which callers came, and how long they stayed.
     pub(crate) calls: Cell<CallHistory>,
+    /// True if others have taken jobs of the worker's since the last caller came.
+    pub(crate) was_helped: Cell<bool>,
     /// True while the program's code blocks, inside [`blocking`](crate::blocking).
     pub(crate) is_blocked: Cell<bool>,
     /// While the worker rests in the function that drives it: how, and since when it has no work.
@@ -161,11 +165,13 @@ impl Local {
                 was_refused: Cell::new(false),
                 reach: Cell::new(Reach::new()),
                 gaps: Cell::new(Gaps::new()),
+                waits: Cell::new(Gaps::of_waits()),
                 yields: Cell::new(Yields::new()),
             },
             thread: Thread {
                 is_caller: Cell::new(false),
                 calls: Cell::new(CallHistory::new()),
+                was_helped: Cell::new(false),
                 is_blocked: Cell::new(false),
                 nap: Cell::new(None),
                 stock: Cell::new(None),

@@ -8,7 +8,7 @@ use crate::base::counters::Counters;
 use crate::base::fifo::Fifo;
 use crate::base::job::{Job, JobSlot, Kind};
 use crate::base::job_ref::JobRef;
-use crate::base::latch::{CoreLatch, LockLatch};
+use crate::base::latch::{BlockingLatch, CoreLatch};
 use crate::base::recorder::Recorder;
 use crate::base::region::Regions;
 use crate::base::waiting::{WaitMode, Waiting};
@@ -42,11 +42,11 @@ pub(crate) struct WorkerState<P> {
     pub(crate) fifo: Fifo,
     pub(crate) recorder: Option<Recorder>,
     /// Set when the worker can take jobs.
-    pub(crate) ready: LockLatch,
+    pub(crate) ready: BlockingLatch,
     /// Set to end the worker.
     pub(crate) end: CoreLatch,
     /// Set when the worker has ended.
-    pub(crate) ended: LockLatch,
+    pub(crate) ended: BlockingLatch,
     /// The other workers by distance, if they are not all equally near.
     pub(crate) neighbours: Option<Neighbours>,
     /// The frames of the thread, if the stall watchdog watches.
@@ -99,9 +99,9 @@ impl<P> WorkerState<P> {
             yielded: Yielded::new(),
             fifo: Fifo::new(),
             recorder,
-            ready: LockLatch::new(),
+            ready: BlockingLatch::new(),
             end: CoreLatch::new(),
-            ended: LockLatch::new(),
+            ended: BlockingLatch::new(),
             neighbours,
             frames,
         }

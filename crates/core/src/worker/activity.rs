@@ -5,8 +5,10 @@ use heist_sync::{thread, ticks};
 
 use crate::base::counters::Activity;
 use crate::base::job::Name;
+use crate::base::latch::CoreLatch;
 use crate::insight::idle::{self, State};
 use crate::insight::interference;
+use crate::policy::Yields;
 use crate::schedule::{self, Point};
 use crate::state::{Doing, Entered};
 use crate::worker::Worker;
@@ -42,14 +44,24 @@ impl Worker {
         self.local().search.yields.get().may_yield(now_ns)
     }
 
-    /// Lets other threads go first, as the worker has no job. Notes what that cost.
-    pub(crate) fn yields(&self) {
+    /// Lets other threads go first, as the worker has no job, unless the latch is set. Notes what
+    /// that cost.
+    pub(crate) fn yields(&self, latch: &CoreLatch) {
         self.gives_way();
-        let began_ns = self.pool().now_ns();
-        thread::yield_now();
         let yields = &self.local().search.yields;
-        let mut counted = yields.get();
-        counted.count(began_ns, self.pool().now_ns());
+        let (mut counted, mut began_ns) = (yields.get(), self.pool().now_ns());
+        for _ in 0..Yields::BURST {
+            if latch.probe() {
+                break;
+            }
+            thread::yield_now();
+            let ended_ns = self.pool().now_ns();
+            counted.count(began_ns, ended_ns);
+            if !counted.may_yield(ended_ns) {
+                break;
+            }
+            began_ns = ended_ns;
+        }
         yields.set(counted);
     }
 

@@ -46,6 +46,7 @@ impl<'a> Participation<'a> {
         let mut calls = local.thread.calls.get();
         calls.begin(now_ns);
         local.thread.calls.set(calls);
+        local.thread.was_helped.set(false);
         pool.check_cpu_limit(now_ns);
         // Others may sleep, which a worker that begins to work would see to.
         worker.signal_self();
@@ -69,7 +70,7 @@ impl Drop for Participation<'_> {
         worker.return_to_stack(self.marks);
         local.thread.is_caller.set(false);
         let mut calls = local.thread.calls.get();
-        calls.end(now_ns);
+        calls.end(now_ns, local.thread.was_helped.get());
         local.thread.calls.set(calls);
         Worker::leave();
         // The place is another's from here on. Jobs that the caller spawned and did not wait for

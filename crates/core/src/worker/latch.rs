@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::base::count::BiasedCount;
-use crate::base::latch::{CoreLatch, Latch, LockLatch};
+use crate::base::latch::{BlockingLatch, CoreLatch, Latch};
 use crate::insight::call::Pause;
 use crate::state::{Pool, Wait};
 use crate::worker::backlog::Backlog;
@@ -58,7 +58,7 @@ enum Waiter {
         pool: Arc<Pool>,
         index: usize,
     },
-    Thread(LockLatch),
+    Thread(BlockingLatch),
 }
 
 impl CountLatch {
@@ -71,7 +71,7 @@ impl CountLatch {
                 pool: worker.pool().share(),
                 index: worker.index(),
             },
-            None => Waiter::Thread(LockLatch::new()),
+            None => Waiter::Thread(BlockingLatch::new()),
         };
         Self {
             pending: BiasedCount::new(count as u64),
@@ -232,8 +232,8 @@ impl CountLatch {
                     pool.unpark(index);
                 }
             }
-            // SAFETY: alive until the lock is free.
-            Waiter::Thread(latch) => unsafe { LockLatch::set(latch) },
+            // SAFETY: alive when the call begins.
+            Waiter::Thread(latch) => unsafe { BlockingLatch::set(latch) },
         }
     }
 }

@@ -20,7 +20,7 @@ use heist_sync::hint;
 use crate::base::counters::Activity;
 use crate::base::job::Job;
 use crate::base::latch::CoreLatch;
-use crate::policy::{IdleLadder, IdleStep, Priority, Victim, Victims};
+use crate::policy::{Gaps, IdleLadder, IdleStep, Priority, Victim, Victims};
 use crate::schedule::{self, Point};
 use crate::sleep::{Searcher, Sleeper};
 use crate::state::{Pool, WorkerState};
@@ -224,6 +224,8 @@ struct Search<'a> {
     /// wait for.
     is_driven: bool,
     ladder: IdleLadder,
+    /// How long there was no work lately in such a search.
+    gaps: &'a Cell<Gaps>,
     /// The looks at a job that it could not have.
     looks: u32,
     /// The time at which the worker ran out of work, or last woke up.
@@ -248,18 +250,18 @@ impl Searcher for Search<'_> {
         let step = if wants_place || is_scheduled || self.is_driven {
             IdleStep::Sleep
         } else {
-            let gaps = || self.worker.local().search.gaps.get();
+            let gaps = || self.gaps.get();
             self.ladder.step(now_ns, gaps, may_yield)
         };
         match step {
             IdleStep::Spin(times) => self.spin(times),
-            IdleStep::Yield => self.worker.yields(),
+            IdleStep::Yield => self.worker.yields(self.latch),
             // There is a job, which another worker is about to take, or for which this one may not
             // ask just now. To announce a sleep would be in vain, and disturb every owner.
             IdleStep::Sleep if self.worker.pool().sees_a_job(self.worker.index()) => {
                 self.looks = self.looks.wrapping_add(1);
                 if may_yield || self.looks % LOOKS == 0 {
-                    self.worker.yields();
+                    self.worker.yields(self.latch);
                 } else {
                     self.spin(SPINS_BETWEEN_LOOKS);
                 }
@@ -298,19 +300,30 @@ impl Searcher for Search<'_> {
         }
         // Counted now, since the wake-up may have been in vain.
         let now_ns = self.worker.turn_to(Activity::Searching, EventKind::Wake);
-        self.count_gap(now_ns);
-        self.worker.pool().check_cpu_limit(now_ns);
+        // Not the time that it took to come: an awake worker would have been there.
+        let (pool, sleeper) = (self.worker.pool(), self.worker.sleeper());
+        let wanted_ns = now_ns.saturating_sub(pool.sleep.unparked_before_ns(sleeper));
+        let was_unparked = wanted_ns > self.ran_out_ns.get();
+        self.count_gap(if was_unparked { wanted_ns } else { now_ns });
+        self.ran_out_ns.set(now_ns);
+        pool.check_cpu_limit(now_ns);
     }
 }
 
 impl<'a> Search<'a> {
     fn new(worker: &'a Worker, latch: &'a CoreLatch, at_bottom: bool, ran_out_ns: u64) -> Self {
+        let search = &worker.local().search;
         Self {
             worker,
             latch,
             at_bottom,
             is_driven: false,
             ladder: IdleLadder::new(worker.pool().is_oversubscribed()),
+            gaps: if at_bottom {
+                &search.gaps
+            } else {
+                &search.waits
+            },
             looks: 0,
             ran_out_ns: Cell::new(ran_out_ns),
         }
@@ -344,9 +357,9 @@ impl<'a> Search<'a> {
 
     /// Notes for how long there has been no work.
     fn count_gap(&self, now_ns: u64) {
-        let mut gaps = self.worker.local().search.gaps.get();
+        let mut gaps = self.gaps.get();
         gaps.count(now_ns.saturating_sub(self.ran_out_ns.replace(now_ns)));
-        self.worker.local().search.gaps.set(gaps);
+        self.gaps.set(gaps);
     }
 
     /// Leaves the owners alone for a moment, if the last round found jobs that the worker may not

@@ -3,7 +3,7 @@
 use std::ptr;
 use std::sync::Arc;
 
-use crate::base::latch::{CoreLatch, Latch, LockLatch};
+use crate::base::latch::{BlockingLatch, CoreLatch, Latch};
 use crate::state::{Pool, Wait};
 use crate::worker::Worker;
 
@@ -17,7 +17,7 @@ pub(crate) enum Signal {
         index: usize,
     },
     /// For a thread that is no worker.
-    Thread(LockLatch),
+    Thread(BlockingLatch),
 }
 
 impl Signal {
@@ -29,7 +29,7 @@ impl Signal {
                 pool: worker.pool().share(),
                 index: worker.index(),
             },
-            None => Self::Thread(LockLatch::new()),
+            None => Self::Thread(BlockingLatch::new()),
         }
     }
 
@@ -43,7 +43,7 @@ impl Signal {
                 }
             }
             // SAFETY: as above.
-            Self::Thread(latch) => unsafe { LockLatch::set(latch) },
+            Self::Thread(latch) => unsafe { BlockingLatch::set(latch) },
         }
     }
 

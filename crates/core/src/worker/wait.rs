@@ -38,6 +38,7 @@ impl Worker {
     /// As [`wait_until`](Self::wait_until), for the lent job of this `name` in this slot, which a
     /// thief has: if little of the stack is left, only descendants run here (SG-1).
     pub(crate) fn wait_for_thief(&self, latch: &CoreLatch, slot: JobSlot, name: Name) {
+        self.local().thread.was_helped.set(true);
         if !latch.probe() {
             let slot = slot.as_ptr() as usize;
             let _frame = self.enters(|| Doing::Waits(Wait::Half { name, slot }));
@@ -56,6 +57,7 @@ impl Worker {
         is_strict: bool,
     ) {
         self.store_tail();
+        self.local().thread.was_helped.set(true);
         let _pause = Pause::begin();
         // No job unwinds, and unwinding from here would leave behind a latch that another thread is
         // about to set.
@@ -177,7 +179,7 @@ impl Worker {
         has_backlog: impl Fn() -> bool,
         once: *const (),
     ) {
-        let gaps = || self.local().search.gaps.get();
+        let gaps = || self.local().search.waits.get();
         let step = if self.pool().members.is_some() {
             schedule::point(Point::Round);
             IdleStep::Sleep
@@ -187,7 +189,7 @@ impl Worker {
         };
         match step {
             IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
-            IdleStep::Yield => self.yields(),
+            IdleStep::Yield => self.yields(latch),
             IdleStep::Sleep => {
                 let mut is_replaced = false;
                 let replace = || {

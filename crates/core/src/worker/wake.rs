@@ -4,7 +4,7 @@ use std::ptr;
 
 use crate::base::job::DetachedJob;
 use crate::base::job_ref::JobRef;
-use crate::base::latch::{CoreLatch, Latch, LockLatch};
+use crate::base::latch::{BlockingLatch, CoreLatch, Latch};
 use crate::policy::Priority;
 use crate::schedule::{self, Point};
 use crate::state::Pool;
@@ -127,7 +127,7 @@ impl Pool {
             }
             if self.serial.is_some() {
                 // SAFETY: as above. All that needed the worker has run.
-                unsafe { LockLatch::set(&raw const self.worker(0).ended) };
+                unsafe { BlockingLatch::set(&raw const self.worker(0).ended) };
             }
         }
     }
