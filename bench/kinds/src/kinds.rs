@@ -434,6 +434,8 @@ kinds! {
         tree_of_loops(&d.small[..1 << 16]);
     many_small_loops: |d, c| d.integers[..100_000].chunks(200).map(|chunk| chunk.iter().sum::<u64>() & 3).sum(),
         d.integers[..100_000].chunks(200).map(|chunk| chunk.par_iter().sum::<u64>() & 3).sum();
+    loops_of_few_items: |d, c| d.integers[..3_000].chunks(3).map(|c| c.iter().map(|n| n ^ 5).sum::<u64>() & 3).sum(),
+        d.integers[..3_000].chunks(3).map(|c| c.par_iter().map(|n| n ^ 5).sum::<u64>() & 3).sum();
     matrix_product: |d, c| {
             let rows: Vec<f64> = (0..64).flat_map(|row| (0..64).map(move |column| (row, column)))
                 .map(|(row, column)| (0..64).map(|k| d.floats[row * 64 + k] * d.floats[k * 64 + column]).sum())

@@ -5,7 +5,7 @@
 //! deque, no worker is hungry, and it goes on. When the offer is gone, a thief has come, and the
 //! worker offers half of what is left. So a part is split about as often as a thief takes half of
 //! it, whatever the items cost and wherever the expensive ones are. The [`Pace`] decides how long a
-//! grain is, and when half is offered.
+//! grain is, and when half is offered. A loop of few steps is split into single ones beforehand.
 //!
 //! Halves of halves are soon small, so a worker has few offers open at a time. But where the number
 //! of steps is unknown, the upper part may be all that follows, and the lower one may outlive many
@@ -15,7 +15,7 @@
 use std::ops::ControlFlow;
 
 use heist_core::insight::Loop;
-use heist_core::{current_thread_index, join_parts, participate};
+use heist_core::{checkpoint, current_thread_index, join_parts, participate};
 use heist_sync::atomic::{AtomicBool, Ordering};
 
 use crate::costs::Code;
@@ -121,7 +121,54 @@ where
     }
     let code: Run<P, C> = run;
     let measured = Loop::begin::<(P, C)>();
-    let mut pace = Pace::new(policy, Code(code as usize), part.steps(), measured.as_ref());
+    let mut pace = Pace::new(
+        &policy,
+        Code(code as usize),
+        (part.steps(), items(&part)),
+        measured.as_ref(),
+    );
+    if let Some(few) = pace.few() {
+        return run_few(&pace, few, part, consumer);
+    }
+    run(&mut pace, part, consumer, &AtomicBool::new(false)).0
+}
+
+/// How many items the part has, or else steps, if that is not known.
+#[inline]
+fn items<P: Part>(part: &P) -> usize {
+    part.known_len().unwrap_or_else(|| part.steps())
+}
+
+/// Runs a part of a few items. Each is on offer, whether a worker is hungry or not: items that are
+/// so few may take long, or wait for each other. So the pace is one for all. A part may be split so
+/// many `levels` deep.
+#[inline(never)] // it calls itself
+fn run_few<P, C>(pace: &Pace<'_>, levels: u16, mut part: P, mut consumer: C) -> C
+where
+    P: Part,
+    C: Consumer<P::Output>,
+{
+    let (steps, items) = (part.steps(), items(&part));
+    if levels > 0 && pace.splits_few(items) && !consumer.is_full() {
+        if let Some(upper) = part.split() {
+            let others = consumer.split(part.known_len());
+            let (mut lower, mut below) = (Some((part, consumer)), None);
+            let (mut upper, mut above) = (Some((upper, others)), None);
+            let run = |input: &mut Option<(P, C)>| {
+                let (part, consumer) = input.take().expect(ONCE);
+                run_few(pace, levels - 1, part, consumer)
+            };
+            join_in_one_copy(&mut || below = Some(run(&mut lower)), &mut |_| {
+                above = Some(run(&mut upper));
+            });
+            let mut consumer = below.expect(ONCE);
+            consumer.merge(above.expect(ONCE));
+            return consumer;
+        }
+    }
+    checkpoint();
+    let code: Run<P, C> = run;
+    let mut pace = pace.of_part_of_few(Code(code as usize), (steps, items));
     run(&mut pace, part, consumer, &AtomicBool::new(false)).0
 }
 
@@ -213,10 +260,9 @@ where
     P: Part,
     C: Consumer<P::Output>,
 {
-    let offered = *pace;
-    let mut below = offered;
-    pace.skip(lower.steps());
-    let behind = *pace;
+    // Not copied: a pace is as large as all that a short loop has besides.
+    let (offered, skipped) = (&*pace, lower.steps());
+    let mut below = None;
     // Set only by a part of which nothing is left, so that not both are interrupted. Relaxed: see
     // where they are read.
     let (lower_ended, upper_ended) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -227,8 +273,8 @@ where
     join_in_one_copy(
         &mut || {
             let (part, consumer) = lower.take().expect(ONCE);
-            below = offered.below_offer();
-            let outcome = run(&mut below, part, consumer, &upper_ended);
+            let below = below.insert(offered.below_offer());
+            let outcome = run(below, part, consumer, &upper_ended);
             lower_ended.store(outcome.1.is_none(), Ordering::Relaxed);
             lower_outcome = Some(outcome);
         },
@@ -237,7 +283,7 @@ where
                 return;
             }
             let (part, others) = upper.take().expect(ONCE);
-            let mut above = behind.of_offer();
+            let mut above = offered.of_offer(skipped);
             let mut outcome = run(&mut above, part, others, &lower_ended);
             thiefs = above.clock();
             if let Some(left) = &mut outcome.1 {
@@ -248,7 +294,8 @@ where
         },
     );
     let lower = lower_outcome.expect(ONCE);
-    pace.after_offer(&below, upper.is_none(), thiefs);
+    pace.skip(skipped);
+    pace.after_offer(below.as_ref().expect(ONCE), upper.is_none(), thiefs);
     let upper = upper_outcome.unwrap_or_else(|| {
         let (part, others) = upper.expect("nobody has begun it");
         let above = None;

@@ -1,12 +1,15 @@
 //! The granularity of loops and iterators, and other wishes of their users.
 
+use heist_core::current_num_threads;
+
 /// The way in which a loop or an iterator is cut into parts: see
 /// [`with_granularity`](crate::iter::ParallelIterator::with_granularity).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Granularity {
     /// Split when a worker is hungry, and run in grains of some microseconds. Use it unless you
-    /// have measured that another is better.
+    /// have measured that another is better. A loop of at most twice as many items as workers, and
+    /// no more than 256, has a part for each.
     #[default]
     Automatic,
     /// Split beforehand into parts of at most this many items, by halving. For items of known and
@@ -66,6 +69,10 @@ const DETERMINISTIC_PARTS: usize = 1024;
 /// An unknown number of steps.
 pub(crate) const UNKNOWN: usize = usize::MAX;
 
+/// The most items that count as few, whatever the number of workers: to split up more would take a
+/// noticeable time.
+const FEW_MAX: usize = 256;
+
 impl SplitPolicy {
     /// The policy of an iterator made of two: both wishes, or those of this one where they exclude
     /// each other.
@@ -105,6 +112,22 @@ impl SplitPolicy {
             Granularity::Deterministic => steps.div_ceil(DETERMINISTIC_PARTS),
         };
         Some(len.min(self.max_len).max(1))
+    }
+
+    /// The most items of a loop that has few, all of which are on offer; none if it has more. To be
+    /// called on a worker.
+    ///
+    /// rayon's splitter makes single items of up to twice as many as there are workers.
+    pub(crate) fn few(&self, items: usize) -> Option<u16> {
+        let is_free = matches!(
+            self.granularity,
+            Granularity::Automatic | Granularity::Adaptive
+        );
+        if !is_free || !(2..=FEW_MAX).contains(&items) {
+            return None;
+        }
+        let few = FEW_MAX.min(2 * current_num_threads());
+        (items <= few).then_some(few as u16)
     }
 
     /// The most levels of parts within parts.

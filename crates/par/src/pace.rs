@@ -24,12 +24,13 @@ const ALIGNED: usize = 64;
 
 /// The pace of a worker that runs a part. It depends on no type of the loop, so that the program
 /// has one copy of it.
-#[derive(Clone, Copy)]
 pub(crate) struct Pace<'a> {
-    policy: SplitPolicy,
+    policy: &'a SplitPolicy,
     manner: Manner,
     /// The number of times that a part may yet be split while the rest waits below it.
     levels: u32,
+    /// The most items that are few, if the loop had no more; otherwise 0.
+    few: u16,
     /// True if a worker was hungry when this one last looked.
     hungry: bool,
     /// The steps of the loop before this point, modulo [`ALIGNED`].
@@ -74,32 +75,42 @@ struct Timed {
 }
 
 impl<'a> Pace<'a> {
-    /// The pace of a loop of so many steps.
+    /// The pace of a loop of so many steps and items.
     #[inline]
     pub(crate) fn new(
-        policy: SplitPolicy,
+        policy: &'a SplitPolicy,
         code: Code,
-        steps: usize,
+        (steps, items): (usize, usize),
         measured: Option<&'a Loop>,
     ) -> Self {
         let before @ (others, length) = look_before(policy.is_timed, code, steps);
         let is_whole = others == Others::None && length != Length::Unknown;
-        if is_whole && policy == SplitPolicy::default() && measured.is_none() {
-            return Self {
-                policy,
-                manner: Manner::Whole,
-                levels: 0,
-                hungry: false,
-                phase: 0,
-                measured: None,
-            };
+        if is_whole && *policy == SplitPolicy::default() && measured.is_none() {
+            return Self::whole(policy, 0, None);
         }
-        Self::after_look(policy, code, steps, before, measured)
+        Self::after_look(policy, code, (steps, items), before, measured)
     }
 
     #[inline(never)]
     fn after_look(
-        policy: SplitPolicy,
+        policy: &'a SplitPolicy,
+        code: Code,
+        (steps, items): (usize, usize),
+        before: (Others, Length),
+        measured: Option<&'a Loop>,
+    ) -> Self {
+        let few = match before.0 {
+            Others::None => None,
+            Others::Fed | Others::Hungry => policy.few(items),
+        };
+        if let Some(few) = few {
+            return Self::whole(policy, few, measured);
+        }
+        Self::of_many(policy, code, steps, before, measured)
+    }
+
+    fn of_many(
+        policy: &'a SplitPolicy,
         code: Code,
         steps: usize,
         (others, length): (Others, Length),
@@ -110,9 +121,11 @@ impl<'a> Pace<'a> {
         } else {
             policy.fixed_len(steps)
         };
-        let first = |fraction| match others {
+        let first = |fraction: usize| match others {
             Others::None => usize::MAX,
-            Others::Fed | Others::Hungry => steps / fraction + 1,
+            // Not all of them: even of two items one is for a hungry worker. The last block of a
+            // loop may have none.
+            Others::Fed | Others::Hungry => (steps / fraction + 1).min(steps.saturating_sub(1)),
         };
         let short = |next| Manner::Short {
             code,
@@ -139,10 +152,53 @@ impl<'a> Pace<'a> {
             policy,
             manner,
             levels: policy.levels(),
+            few: 0,
             hungry,
             phase: 0,
             measured,
         }
+    }
+
+    /// Of a part that is run at once, unless it has up to so many `few` items.
+    #[inline]
+    fn whole(policy: &'a SplitPolicy, few: u16, measured: Option<&'a Loop>) -> Self {
+        Self {
+            policy,
+            manner: Manner::Whole,
+            levels: 0,
+            few,
+            hungry: false,
+            phase: 0,
+            measured,
+        }
+    }
+
+    /// The most items that are few, if the loop is to be split into single ones.
+    #[inline]
+    pub(crate) fn few(&self) -> Option<u16> {
+        Some(self.few).filter(|few| *few > 0)
+    }
+
+    /// True if a part of so many items of a loop of few ones is to be split.
+    #[inline]
+    pub(crate) fn splits_few(&self, items: usize) -> bool {
+        items > 1 && items <= self.few.into() && self.policy.may_halve(items)
+    }
+
+    /// The pace of a part of such a loop: of a single item, or of more if it cannot be split, or an
+    /// item has turned out to be many.
+    #[inline]
+    pub(crate) fn of_part_of_few(&self, code: Code, (steps, items): (usize, usize)) -> Self {
+        if items <= 1 {
+            return Self::whole(self.policy, 0, self.measured);
+        }
+        self.of_many_of_few(code, steps)
+    }
+
+    #[cold]
+    fn of_many_of_few(&self, code: Code, steps: usize) -> Self {
+        let before = look_before(self.policy.is_timed, code, steps);
+        Self::of_many(self.policy, code, steps, before, self.measured)
     }
 
     /// Goes past so many steps.
@@ -190,8 +246,9 @@ impl<'a> Pace<'a> {
         }
     }
 
-    /// The pace of the upper part, which a thief has taken unless all is cut `beforehand`.
-    pub(crate) fn of_offer(&self) -> Self {
+    /// The pace of the upper part, which a thief has taken unless all is cut `beforehand`, past so
+    /// many steps of the lower one.
+    pub(crate) fn of_offer(&self, steps: usize) -> Self {
         let manner = match self.manner {
             Manner::Whole => Manner::Whole,
             Manner::Beforehand(len) => Manner::Beforehand(len),
@@ -206,12 +263,14 @@ impl<'a> Pace<'a> {
         };
         let hungry = sees_hungry();
         let levels = self.levels - 1;
-        Self {
+        let mut upper = Self {
             manner,
             levels,
             hungry,
             ..*self
-        }
+        };
+        upper.skip(steps);
+        upper
     }
 
     /// The clock of a part that a thief has run, if its time may matter.
@@ -454,12 +513,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_left_behind_the_last_block_may_be_nothing() {
+        let pool = ThreadPoolBuilder::new().num_threads(2).build();
+        pool.expect("a pool").install(|| {
+            let (policy, brief) = (SplitPolicy::default(), Code(0xC000));
+            brief.lasted(10, 10);
+            let pace = Pace::new(&policy, brief, (0, 0), None);
+            assert!(!pace.next_grain(0).1);
+        });
+    }
+
+    #[test]
     fn a_loop_that_may_end_at_once_offers_nothing_before_its_first_look() {
         const STEPS: usize = 1600;
         let pool = ThreadPoolBuilder::new().num_threads(2).build();
         pool.expect("a pool").install(|| {
             let code = Code(0xB000);
-            let begin = || Pace::new(SplitPolicy::default(), code, STEPS, None);
+            let policy = SplitPolicy::default();
+            let begin = || Pace::new(&policy, code, (STEPS, STEPS), None);
             code.had_grains_of(STEPS);
             assert_eq!(begin().next_grain(STEPS), (100, true));
             code.ended_at_once(100);

@@ -12,7 +12,7 @@ use heist_sync::thread;
 use super::*;
 use crate::granularity::{Granularity, SplitPolicy};
 use crate::iter::consumer::{ForEach, Reduce};
-use crate::iter::{IntoParallelIterator, ParallelIterator};
+use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
 fn pool(workers: usize) -> ThreadPool {
     let pool = ThreadPoolBuilder::new().num_threads(workers).build();
@@ -273,21 +273,73 @@ fn run_all(len: usize, item: &(dyn Fn(usize) + Sync)) {
 
 #[test]
 fn a_worker_gets_its_half_of_a_loop_whose_items_were_short_before() {
-    let pool = pool(2);
-    pool.install(|| {
+    let first_waits_for_last = |len: usize| {
         for _ in 0..200 {
-            run_all(100, &|_| {});
+            run_all(len, &|_| {});
         }
         for _ in 0..200 {
             let last_has_run = AtomicBool::new(false);
-            run_all(100, &|item| {
+            run_all(len, &|item| {
                 while item == 0 && !last_has_run.load(Ordering::Relaxed) {
                     thread::yield_now();
                 }
-                last_has_run.fetch_or(item == 99, Ordering::Relaxed);
+                last_has_run.fetch_or(item == len - 1, Ordering::Relaxed);
             });
         }
-    });
+    };
+    for len in [2, 3, 100] {
+        // A pool each: nothing is known of the code at first.
+        pool(2).install(|| first_waits_for_last(len));
+    }
+}
+
+/// IT-1, as with rayon, which makes single items of them.
+#[test]
+fn so_few_items_may_wait_for_each_other() {
+    let waits = |is_over: &dyn Fn() -> bool| {
+        while !is_over() {
+            thread::yield_now();
+        }
+    };
+    for workers in [2, 3, 4, 5, 8] {
+        let all_meet_behind = |skipped: usize| {
+            let there = AtomicUsize::new(0);
+            let item = |_| {
+                there.fetch_add(1, Ordering::Relaxed);
+                waits(&|| there.load(Ordering::Relaxed) == workers);
+            };
+            match skipped {
+                0 => run_all(workers, &item),
+                _ => {
+                    let items = (0..skipped + workers).into_par_iter().skip(skipped);
+                    drive(items, ForEach::new(&item));
+                }
+            }
+        };
+        let all_meet = || all_meet_behind(0);
+        let one_waits = |len: usize, (waiting, other): (usize, usize)| {
+            let has_run = AtomicBool::new(false);
+            run_all(len, &|item| {
+                if item == waiting {
+                    waits(&|| has_run.load(Ordering::Relaxed));
+                }
+                has_run.fetch_or(item == other, Ordering::Relaxed);
+            });
+        };
+        pool(workers).install(|| {
+            (0..20).for_each(|_| all_meet());
+            for len in 2..=2 * workers {
+                for waiting in 0..len - 1 {
+                    (waiting + 1..len).for_each(|other| one_waits(len, (waiting, other)));
+                }
+            }
+            // The first of those that are left has many steps before it.
+            (0..20).for_each(|_| all_meet_behind(1000));
+            // Even if they have been brief up to now.
+            (0..200).for_each(|_| run_all(workers, &|_| {}));
+            (0..20).for_each(|_| all_meet());
+        });
+    }
 }
 
 /// A thief has the upper half, so that the items are longer than they were: the lower half is cut

@@ -114,7 +114,8 @@ text_iterators! {
 
     /// Words: see [`par_split_whitespace`](super::ParallelString::par_split_whitespace).
     SplitWhitespace -> &'ch str, cut Behind(&char::is_whitespace),
-        |text| text.rest.split_whitespace();
+        // `split_whitespace` is the same, but takes 1.4 of the instructions in a `fold` here.
+        |text| text.rest.split(char::is_whitespace).filter(|word| !word.is_empty());
 
     /// Words between white space of ASCII: see
     /// [`par_split_ascii_whitespace`](super::ParallelString::par_split_ascii_whitespace).

@@ -2,11 +2,11 @@
 
 use std::mem;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use super::both_ends::both_ends;
 use super::debug_without_closures;
 use super::seed::{Call, Seed, Template};
+use super::shared::Counted;
 use crate::iter::plumbing::indexed;
 use crate::part::{adaptor, forward, open, open_by_length, IndexedPart, Part};
 
@@ -201,12 +201,12 @@ impl<T: Send> Make<T> for IntoVec {
 )]
 pub struct Folding<S, F> {
     seed: S,
-    fold_op: Arc<F>,
+    fold_op: Counted<F>,
 }
 
 impl<S, F> Folding<S, F> {
     fn new(seed: S, fold_op: F) -> Self {
-        let fold_op = Arc::new(fold_op);
+        let fold_op = Counted::new(fold_op);
         Self { seed, fold_op }
     }
 }
@@ -215,7 +215,7 @@ impl<S: Clone, F> Clone for Folding<S, F> {
     fn clone(&self) -> Self {
         Self {
             seed: self.seed.clone(),
-            fold_op: Arc::clone(&self.fold_op),
+            fold_op: self.fold_op.clone(),
         }
     }
 }

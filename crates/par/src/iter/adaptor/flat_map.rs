@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use super::debug_without_closures;
+use super::shared::Counted;
 use crate::granularity::SplitPolicy;
 use crate::part::{Adaptor, Continuation, Over, Part};
 
@@ -23,7 +23,7 @@ pub struct FlatMap<I: Part, F: Expand<I::Output>> {
     /// The recent cost of a step of the base: itself, and the steps of the iterators that its items
     /// become. At first a guess, by which a single item is worth splitting.
     step_cost: usize,
-    op: Arc<F>,
+    op: Counted<F>,
 }
 
 debug_without_closures!(FlatMap<I; F> { base } where I: Part, F: Expand<I::Output>);
@@ -34,10 +34,10 @@ const BATCH_MAX: usize = 16;
 
 impl<I: Part, F: Expand<I::Output>> FlatMap<I, F> {
     pub(crate) fn new(base: I, op: F) -> Self {
-        Self::shared(base, Arc::new(op))
+        Self::shared(base, Counted::new(op))
     }
 
-    fn shared(base: I, op: Arc<F>) -> Self {
+    fn shared(base: I, op: Counted<F>) -> Self {
         Self {
             front: VecDeque::new(),
             base: Some(base),
@@ -52,7 +52,7 @@ impl<I: Part, F: Expand<I::Output>> FlatMap<I, F> {
             front,
             base,
             step_cost: self.step_cost,
-            op: Arc::clone(&self.op),
+            op: self.op.clone(),
         }
     }
 
@@ -232,7 +232,7 @@ where
 }
 
 /// A `flat_map` without its base.
-struct Expanding<F>(Arc<F>);
+struct Expanding<F>(Counted<F>);
 
 impl<T, F: Expand<T>> Adaptor<T> for Expanding<F> {
     type Output = <F::Iter as Part>::Output;

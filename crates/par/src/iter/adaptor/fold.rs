@@ -2,10 +2,10 @@
 
 use std::marker::PhantomData;
 use std::ops::ControlFlow::{self, Break, Continue};
-use std::sync::Arc;
 
 use super::debug_without_closures;
 use super::seed::{Call, Seed, Template};
+use super::shared::Counted;
 use crate::iter::Try;
 use crate::part::{adaptor, forward, open, Part};
 
@@ -33,7 +33,7 @@ pub struct FoldParts<I, S: Seed, O: Outcome<S::Value>, F> {
     so_far: Option<O::Given>,
     /// It has been given.
     done: bool,
-    op: Arc<F>,
+    op: Counted<F>,
 }
 
 debug_without_closures!(FoldParts<I; S, O, F> { base } where S: Seed, O: Outcome<S::Value>);
@@ -45,7 +45,7 @@ impl<I, S: Seed, O: Outcome<S::Value>, F> FoldParts<I, S, O, F> {
             seed,
             so_far: None,
             done: false,
-            op: Arc::new(op),
+            op: Counted::new(op),
         }
     }
 
@@ -56,7 +56,7 @@ impl<I, S: Seed, O: Outcome<S::Value>, F> FoldParts<I, S, O, F> {
             seed: self.seed.clone(),
             so_far: None,
             done: false,
-            op: Arc::clone(&self.op),
+            op: self.op.clone(),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! `map_with`, `map_init`: a closure that has something to work with.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use send_wrapper::SendWrapper;
 
 use super::debug_without_closures;
 use super::seed::{Call, Seed, Template};
+use super::shared::Counted;
 use crate::granularity::SplitPolicy;
 use crate::part::{adaptor, open, IndexedPart, Part};
 
@@ -29,7 +29,7 @@ pub struct MapWithState<I, S: Seed, F> {
     /// Made when the part begins. A part that has begun stays on its thread until it pauses: so the
     /// value need not be `Send`. If the part is moved without a pause, it panics.
     state: Option<SendWrapper<S::Value>>,
-    op: Arc<F>,
+    op: Counted<F>,
 }
 
 debug_without_closures!(MapWithState<I; S, F> { base } where S: Seed);
@@ -58,7 +58,7 @@ impl<I, S: Seed, F> MapWithState<I, S, F> {
             base,
             seed,
             state: None,
-            op: Arc::new(op),
+            op: Counted::new(op),
         }
     }
 
@@ -90,7 +90,7 @@ impl<I, S: Seed, F> MapWithState<I, S, F> {
             base,
             seed: self.seed.clone(),
             state: None,
-            op: Arc::clone(&self.op),
+            op: self.op.clone(),
         }
     }
 }

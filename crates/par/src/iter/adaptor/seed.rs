@@ -1,6 +1,6 @@
 //! A value of its own for each part of an iterator.
 
-use std::sync::Arc;
+use super::shared::Counted;
 
 /// Makes a value for each part.
 #[expect(unnameable_types, reason = "a detail of the adaptors that use it")]
@@ -18,17 +18,17 @@ pub trait Seed: Clone + Send {
     missing_debug_implementations,
     reason = "a detail of the adaptors that use it, which do not show it"
 )]
-pub struct Call<F>(Arc<F>);
+pub struct Call<F>(Counted<F>);
 
 impl<F> Call<F> {
     pub(crate) fn new(init: F) -> Self {
-        Self(Arc::new(init))
+        Self(Counted::new(init))
     }
 }
 
 impl<F> Clone for Call<F> {
     fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+        Self(self.0.clone())
     }
 }
 

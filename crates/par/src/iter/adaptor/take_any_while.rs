@@ -1,10 +1,10 @@
 //! `take_any_while`, `skip_any_while`: items until a closure returns false for one of them.
 
 use std::ops::ControlFlow::{self, Break, Continue};
-use std::sync::Arc;
 
 use super::debug_without_closures;
 use super::quota::Quota;
+use super::shared::Counted;
 use crate::part::{adaptor, forward, open, Part};
 
 /// The items until a closure returns false for one: see
@@ -13,7 +13,7 @@ use crate::part::{adaptor, forward, open, Part};
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct TakeAnyWhile<I, P> {
     base: I,
-    predicate: Arc<P>,
+    predicate: Counted<P>,
     /// Spent when it has returned false.
     taking: Quota,
 }
@@ -24,7 +24,7 @@ impl<I, P> TakeAnyWhile<I, P> {
     pub(crate) fn new(base: I, predicate: P) -> Self {
         Self {
             base,
-            predicate: Arc::new(predicate),
+            predicate: Counted::new(predicate),
             taking: Quota::new(1),
         }
     }
@@ -50,7 +50,7 @@ where
         let base = self.base.split()?;
         Some(Self {
             base,
-            predicate: Arc::clone(&self.predicate),
+            predicate: self.predicate.clone(),
             taking: self.taking.share(),
         })
     }
@@ -91,7 +91,7 @@ adaptor! {
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct SkipAnyWhile<I, P> {
     base: I,
-    predicate: Arc<P>,
+    predicate: Counted<P>,
     /// Spent when it has returned false.
     skipping: Quota,
 }
@@ -102,7 +102,7 @@ impl<I, P> SkipAnyWhile<I, P> {
     pub(crate) fn new(base: I, predicate: P) -> Self {
         Self {
             base,
-            predicate: Arc::new(predicate),
+            predicate: Counted::new(predicate),
             skipping: Quota::new(1),
         }
     }
@@ -119,7 +119,7 @@ where
         let base = self.base.split()?;
         Some(Self {
             base,
-            predicate: Arc::clone(&self.predicate),
+            predicate: self.predicate.clone(),
             skipping: self.skipping.share(),
         })
     }

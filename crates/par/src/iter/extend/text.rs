@@ -3,38 +3,89 @@
 use std::borrow::Cow;
 use std::collections::LinkedList;
 use std::ffi::{OsStr, OsString};
+use std::mem;
 use std::ops::ControlFlow;
 use std::rc::Rc;
+use std::str;
 use std::sync::Arc;
 
 use super::collections::from_empty;
-use crate::driver::drive;
-use crate::iter::consumer::Reduce;
+use crate::driver::{drive, Consumer};
 use crate::iter::{FromParallelIterator, IntoParallelIterator, ParallelExtend, ParallelIterator};
+use crate::part::Part;
 
 /// The texts of the parts that were joined, and the text of the present part.
-type Texts = (LinkedList<String>, String);
+#[derive(Default)]
+struct Texts {
+    full: LinkedList<String>,
+    last: String,
+}
+
+impl Consumer<char> for Texts {
+    #[inline]
+    fn consume(&mut self, character: char) -> ControlFlow<()> {
+        self.last.push(character);
+        ControlFlow::Continue(())
+    }
+
+    /// Puts characters of ASCII down in an array first, since `push` writes three words for each.
+    #[inline]
+    fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
+    where
+        P: Part<Output = char>,
+    {
+        let (text, mut ascii, mut len) = (&mut self.last, [0; ASCII_LEN], 0);
+        let flow = part.run(budget, |character| {
+            match u8::try_from(character) {
+                Ok(byte) if byte.is_ascii() => {
+                    ascii[len] = byte;
+                    len += 1;
+                    if len == ASCII_LEN {
+                        push_ascii(text, &ascii);
+                        len = 0;
+                    }
+                }
+                _ => {
+                    push_ascii(text, &ascii[..len]);
+                    len = 0;
+                    text.push(character);
+                }
+            }
+            ControlFlow::Continue(())
+        });
+        push_ascii(text, &ascii[..len]);
+        flow
+    }
+
+    fn split(&mut self, _lower_len: Option<usize>) -> Self {
+        Self::default()
+    }
+
+    fn merge(&mut self, mut upper: Self) {
+        if !upper.last.is_empty() {
+            let before = mem::replace(&mut self.last, upper.last);
+            self.full.push_back(before);
+            self.full.append(&mut upper.full);
+        }
+    }
+}
+
+const ASCII_LEN: usize = 128;
+
+#[inline(never)]
+fn push_ascii(text: &mut String, ascii: &[u8]) {
+    text.push_str(str::from_utf8(ascii).expect("it is ASCII"));
+}
 
 impl ParallelExtend<char> for String {
     fn par_extend<I>(&mut self, iter: I)
     where
         I: IntoParallelIterator<Item = char>,
     {
-        let push = |texts: &mut Texts, character| {
-            texts.1.push(character);
-            ControlFlow::Continue(())
-        };
-        let append = |(full, last): &mut Texts, mut upper: Texts| {
-            if !upper.1.is_empty() {
-                full.push_back(std::mem::replace(last, upper.1));
-                full.append(&mut upper.0);
-            }
-        };
-        let reduce = Reduce::new(&Texts::default, &push, &append);
-        let (mut texts, last) = drive(iter.into_par_iter(), reduce).into_result();
-        texts.push_back(last);
-        self.reserve(texts.iter().map(Self::len).sum());
-        self.extend(texts);
+        let Texts { mut full, last } = drive(iter.into_par_iter(), Texts::default());
+        full.push_back(last);
+        self.reserve(full.iter().map(Self::len).sum());
+        self.extend(full);
     }
 }
 

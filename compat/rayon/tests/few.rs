@@ -1,0 +1,40 @@
+//! Items of a loop that wait for each other, as programs on rayon have them.
+
+use std::sync::{mpsc, Barrier};
+
+use rayon::prelude::*;
+use rayon::ThreadPoolBuilder;
+
+/// IT-1: a thread of its own for each item, so to speak; they meet.
+#[test]
+fn as_many_items_as_workers_meet() {
+    for workers in [2, 3, 4, 6] {
+        let pool = ThreadPoolBuilder::new().num_threads(workers).build();
+        let pool = pool.expect("a pool");
+        let barrier = Barrier::new(workers);
+        for _ in 0..50 {
+            pool.install(|| {
+                (0..workers).into_par_iter().for_each(|_| {
+                    barrier.wait();
+                });
+            });
+        }
+    }
+}
+
+/// One item takes what the others give.
+#[test]
+fn the_first_item_hears_from_the_last() {
+    let pool = ThreadPoolBuilder::new().num_threads(3).build();
+    pool.expect("a pool").install(|| {
+        for _ in 0..50 {
+            let (says, hears) = mpsc::channel();
+            let mut parts = vec![Err(hears), Ok(says.clone()), Ok(says.clone()), Ok(says)];
+            let heard = parts.par_drain(..).map(|part| match part {
+                Ok(says) => says.send(1).map_or(0, |()| 0),
+                Err(hears) => hears.iter().sum(),
+            });
+            assert_eq!(heard.sum::<i32>(), 3);
+        }
+    });
+}
