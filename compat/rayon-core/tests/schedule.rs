@@ -253,10 +253,61 @@ fn a_join_beside_a_thread() {
     );
 }
 
-/// Between two of these threads the workers search in vain, for a time that differs.
+/// Between two of these threads the workers search in vain, for a time that differs. A replay that
+/// does not find the points behind which a thread has blocked takes a second for each.
 #[test]
 fn a_seed_is_one_schedule_of_threads_that_come_one_after_the_other() {
-    one_schedule("threads_one_after_the_other", "random:5");
+    let test = "threads_one_after_the_other";
+    let first = one_schedule(test, "random:5");
+    let file = File::new(test, &first);
+    let replay = format!("replay:{}", file.0.display());
+    assert_eq!(one_schedule(test, &replay), first);
+}
+
+/// Their thread-local values outlive what heist has of them.
+#[test]
+fn a_seed_is_one_schedule_of_threads_whose_values_come_back_at_the_end() {
+    one_schedule("threads_whose_values_come_back", "random:3");
+}
+
+#[test]
+#[ignore = "run by another test, in a child"]
+fn threads_whose_values_come_back() {
+    struct Last;
+    impl Drop for Last {
+        fn drop(&mut self) {
+            tree(3, &|| ());
+        }
+    }
+    thread_local! {
+        static LAST: Last = const { Last };
+    }
+    for _ in 0..5 {
+        let comes = || {
+            LAST.with(|_| ());
+            tree(3, &|| ());
+        };
+        thread::spawn(comes).join().expect("no panic");
+    }
+}
+
+/// A yield is a point outside of the pool, too.
+#[test]
+fn a_thread_may_yield_until_a_job_has_run() {
+    let (output, _) = run("a_thread_yields", "random:1");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(!text.contains("without a point"), "{text}");
+}
+
+#[test]
+#[ignore = "run by another test, in a child"]
+fn a_thread_yields() {
+    static HAS_RUN: AtomicUsize = AtomicUsize::new(0);
+    rayon_core::spawn(|| HAS_RUN.store(1, Ordering::Relaxed));
+    while HAS_RUN.load(Ordering::Relaxed) == 0 {
+        rayon_core::yield_now();
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::base::job::Job;
 use crate::base::region::is_surrounded;
+use crate::schedule::{self, Point};
 use crate::worker::Worker;
 
 /// The outcome of a yield: see [`yield_now`] and [`yield_local`].
@@ -69,7 +70,7 @@ impl Yield {
 /// # Ok::<(), heist::ThreadPoolBuildError>(())
 /// ```
 pub fn yield_now() -> Option<Yield> {
-    Worker::current().map(Yield::to_any)
+    present_worker().map(Yield::to_any)
 }
 
 /// As [`yield_now`], but only for a job from the worker's own deque or mailbox; in a
@@ -82,5 +83,14 @@ pub fn yield_now() -> Option<Yield> {
 /// assert_eq!(heist::yield_local(), None);
 /// ```
 pub fn yield_local() -> Option<Yield> {
-    Worker::current().map(Yield::to_own)
+    present_worker().map(Yield::to_own)
+}
+
+/// The calling worker. In a schedule others go before any other thread.
+fn present_worker() -> Option<&'static Worker> {
+    let worker = Worker::current();
+    if worker.is_none() {
+        schedule::point(Point::Round);
+    }
+    worker
 }

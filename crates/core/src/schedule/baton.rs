@@ -153,6 +153,10 @@ impl Baton {
 
     /// Adds a runner, and returns its number.
     pub(super) fn add(&mut self, state: State, thread: Option<u32>, is_worker: bool) -> usize {
+        // The system gives the number of a thread that has ended to another one.
+        if let Some(former) = thread.and_then(|thread| self.outside(thread)) {
+            self.bury(former);
+        }
         self.runners.push(Runner {
             state,
             is_idle: is_worker,
@@ -165,6 +169,12 @@ impl Baton {
             self.record_all();
         }
         self.runners.len() - 1
+    }
+
+    /// The last runner that this thread was outside of all pools.
+    pub(super) fn outside(&self, thread: u32) -> Option<usize> {
+        let was = |runner: &Runner| runner.thread == Some(thread) && !runner.is_worker;
+        self.runners.iter().rposition(was)
     }
 
     /// A runner has come to heist, or back to it, and would go on. It has the baton if nobody else
@@ -248,6 +258,15 @@ impl Baton {
             if self.holder.is_none() {
                 self.pass();
             }
+        }
+    }
+
+    /// The thread of this runner has ended.
+    pub(super) fn bury(&mut self, runner: usize) {
+        if self.holder == Some(runner) {
+            self.stop(State::Gone);
+        } else {
+            self.runners[runner].state = State::Gone;
         }
     }
 

@@ -124,6 +124,14 @@ impl Monitor {
         let arrives = &baton.runners[holder].arrives;
         // Relaxed: as in `Runner::is_woken`.
         if thread_state::waits(id) && !arrives.load(Ordering::Relaxed) {
+            if ThreadState::of(id).is_none() {
+                // It came to heist again when its thread-local values were dropped.
+                if !baton.has_woken() {
+                    baton.bury(holder);
+                    self.begin();
+                }
+                return;
+            }
             self.waited += 1;
             let is_alone = self.others().all(thread_state::waits);
             self.waited_alone = if is_alone { self.waited_alone + 1 } else { 0 };

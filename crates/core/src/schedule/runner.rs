@@ -70,19 +70,34 @@ pub(super) fn baton() -> Option<MutexGuard<'static, Baton>> {
 }
 
 /// The baton and the runner that the calling thread is, or becomes. `None` if the process is not
-/// scheduled, or the thread is about to end.
+/// scheduled, or about to end.
 fn here() -> Option<(MutexGuard<'static, Baton>, usize)> {
     if !is_on() {
         return None;
     }
     let here = HERE.try_with(|here| here.0.borrow().as_ref().map(Me::arrive));
-    if let Some(here) = here.ok()? {
-        return here;
+    match here {
+        Ok(Some(here)) => return here,
+        Ok(None) => {}
+        Err(_) => return again(),
     }
     let mut baton = baton()?;
     let me = baton.add(State::Arrived, present_thread(), false);
     let here = Me::of(&baton, me);
     HERE.with(|place| place.0.replace(Some(here)));
+    Some((baton, me))
+}
+
+/// The baton and the runner that the calling thread was, and is again: the destructor of a
+/// thread-local value of the program's calls heist. The monitor sees when the thread has ended.
+#[cold]
+fn again() -> Option<(MutexGuard<'static, Baton>, usize)> {
+    let thread = present_thread().filter(|&thread| thread != std::process::id())?;
+    let mut baton = baton()?;
+    let me = match baton.outside(thread) {
+        Some(me) => me,
+        None => baton.add(State::Arrived, Some(thread), false),
+    };
     Some((baton, me))
 }
 
@@ -143,13 +158,21 @@ fn settle(mut baton: MutexGuard<'static, Baton>) -> MutexGuard<'static, Baton> {
 #[inline(never)]
 pub(crate) fn point(point: Point) {
     if let Some((mut baton, me)) = here() {
-        baton.arrives(me);
         if baton.holder == Some(me) {
             baton = settle(baton);
             baton.count(point);
             baton.pass();
+            drop(run(baton, me));
+        } else {
+            // The first is a point, and a return none, whether somebody else has the baton or
+            // nobody: that is chance.
+            let is_back = baton.runners[me].state == State::Blocked;
+            baton.arrives(me);
+            baton = run(baton, me);
+            if !is_back {
+                baton.count(point);
+            }
         }
-        drop(run(baton, me));
     }
 }
 
