@@ -10,9 +10,9 @@ use crate::worker::Worker;
 /// The most jobs that are moved to make room.
 const FEW_WAITING: usize = 128;
 
-/// The most slots that the workers of an idle pool keep together: 2 MiB. Of bursts that take more,
+/// The most slots that the workers of an idle pool keep together: 16 MiB. Of bursts that take more,
 /// all but the first slots go back to the system.
-const KEPT_SLOTS: usize = 1 << 15;
+const KEPT_SLOTS: usize = 1 << 18;
 
 impl Worker {
     /// Pushes a job that nobody waits for in this frame, to be popped back or stolen, and wakes an
@@ -151,7 +151,10 @@ impl Worker {
             let left = self.pop_detached();
             debug_assert!(left.is_none(), "all jobs were taken");
         }
-        let kept = KEPT_SLOTS / self.pool().workers().len();
+        let kept = match self.pool().is_compensating(self.index()) {
+            true => 0,
+            false => KEPT_SLOTS / self.pool().len(),
+        };
         self.deque().shrink(kept);
         let yielded = &self.state().yielded;
         // SAFETY: under the lock.
