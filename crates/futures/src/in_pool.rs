@@ -42,8 +42,9 @@ pub trait SpawnFuture {
     /// ends. Until then a local future is kept that is pending with neither a waker nor a handle
     /// left; [abort](FutureHandle::abort) those that nobody will wake.
     ///
-    /// A worker polls its local futures in the order in which they were woken, after its own jobs,
-    /// and also in the middle of a job that waits for something else.
+    /// A worker polls its local futures in the order in which they were woken, after its own jobs
+    /// (61 of them at most, or a millisecond of them), and also in the middle of a job that waits
+    /// for something else.
     ///
     /// # Panics
     ///

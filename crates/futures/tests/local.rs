@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread::{self, ThreadId};
 
 use futures_lite::future::{or, zip};
-use heist_core::{Callers, JoinError, ThreadBuilder, ThreadPool, ThreadPoolBuilder};
+use heist_core::{Callers, JoinError, ThreadBuilder, ThreadPool, ThreadPoolBuilder, Waiting};
 use heist_futures::{block_on, spawn_future, spawn_local, yield_now, FutureHandle, SpawnFuture};
 
 fn pool(workers: usize) -> ThreadPool {
@@ -410,7 +410,7 @@ fn a_borrowed_thread_runs_its_local_futures_while_it_waits_and_drops_them_when_i
         let there = pool.spawn_local_on(0, || async { thread::current().id() });
         assert_eq!(there.join(), here);
         // Of descendants only, and in the middle of a call that blocks.
-        let strict = heist_core::with_waiting(heist_core::Waiting::Descendants, || {
+        let strict = heist_core::with_waiting(Waiting::Descendants, || {
             let local = spawn_local(async { heist_core::blocking(|| thread::current().id()) });
             local.join()
         });
@@ -498,18 +498,33 @@ fn chain(is_over: Arc<AtomicBool>) {
     }
 }
 
+/// A local future that lets others go first, and says 1.
+async fn yields() -> i32 {
+    for _ in 0..20 {
+        yield_now().await;
+    }
+    1
+}
+
+/// FU-2: those that came when the jobs had begun waited for ever.
 #[test]
-fn a_local_future_has_its_turn_beside_jobs_without_an_end() {
-    let pool = pool(1);
-    let is_over = Arc::new(AtomicBool::new(false));
-    let jobs = Arc::clone(&is_over);
-    pool.spawn(move || chain(jobs));
-    let local = pool.spawn_local_on(0, || async {
-        for _ in 0..20 {
-            yield_now().await;
+fn local_futures_have_their_turns_beside_jobs_without_an_end() {
+    for waiting in [Waiting::Any, Waiting::Descendants] {
+        let builder = ThreadPoolBuilder::new().num_threads(1).waiting(waiting);
+        let pool = builder.callers(Callers::Move).build().expect("a pool");
+        let is_over = Arc::new(AtomicBool::new(false));
+        let jobs = Arc::clone(&is_over);
+        pool.install(|| heist_core::spawn(move || chain(jobs)));
+        let locals: Vec<_> = (0..3).map(|_| pool.spawn_local_on(0, yields)).collect();
+        // A frame that waits has such jobs of its own.
+        let below = Arc::clone(&is_over);
+        let waits = pool.spawn_local_on(0, || async move {
+            heist_core::spawn(move || chain(below));
+            spawn_local(yields()).join()
+        });
+        for local in locals.into_iter().chain([waits]) {
+            assert_eq!(local.join(), 1);
         }
-        1
-    });
-    assert_eq!(local.join(), 1);
-    is_over.store(true, Ordering::Relaxed);
+        is_over.store(true, Ordering::Relaxed);
+    }
 }

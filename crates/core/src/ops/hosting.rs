@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
+use heist_sync::atomic::Ordering;
 use heist_sync::process::Generation;
 
 use crate::base::brief::Brief;
@@ -179,7 +180,17 @@ impl Host {
         if !pool.is_kept_alive() {
             return pool.orphans.add(Box::new(job));
         }
-        let (job, context) = (spawn::kept(job), self.context.clone());
+        // Relaxed, here and where it is read: the mailbox hands the job over.
+        let futures = &pool.worker(worker).mailed_futures;
+        futures.fetch_add(1, Ordering::Relaxed);
+        let run = || {
+            if let Some(worker) = Worker::current() {
+                let futures = &worker.state().mailed_futures;
+                futures.fetch_sub(1, Ordering::Relaxed);
+            }
+            job();
+        };
+        let (job, context) = (spawn::kept(run), self.context.clone());
         let job = match pool.metered {
             // SAFETY: a panic in it is held back.
             true => unsafe { begun_here(At::<Origin>::SITE, context, job) },

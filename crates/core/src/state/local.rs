@@ -75,6 +75,10 @@ pub(crate) struct Pushes {
 pub(crate) struct Order {
     /// Decides when a job from outside comes before the worker's own.
     pub(crate) turns: Cell<Turns>,
+    /// Decides when local futures in the mailbox come before the worker's own jobs.
+    pub(crate) mail_turns: Cell<Turns>,
+    /// How many of them are to run now.
+    pub(crate) mail_due: Cell<usize>,
     /// The priority of the job from outside that runs in the middle of another one here, or of an
     /// urgent one below: only a more urgent job may run on top.
     pub(crate) serving: Cell<Priority>,
@@ -151,6 +155,8 @@ impl Local {
             },
             order: Order {
                 turns: Cell::new(Turns::new()),
+                mail_turns: Cell::new(Turns::new()),
+                mail_due: Cell::new(0),
                 serving: Cell::new(Priority::Low),
                 lanes_reached: Cell::new(0),
                 queue_passed_ns: Cell::new(None),

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use heist_deque::{Deque, Injector, Steal};
+use heist_sync::atomic::AtomicUsize;
 
 use crate::base::counters::Counters;
 use crate::base::fifo::Fifo;
@@ -35,6 +36,8 @@ pub(crate) struct WorkerState<P> {
     pub(crate) regions: Regions,
     /// Jobs that only this worker may run.
     pub(crate) mailbox: Injector<JobRef>,
+    /// How many of them run local futures.
+    pub(crate) mailed_futures: AtomicUsize,
     /// Jobs that this worker should run.
     pub(crate) hinted: Hinted,
     /// Jobs of this worker that have yielded: they let others go first.
@@ -95,6 +98,7 @@ impl<P> WorkerState<P> {
             index,
             regions: Regions::new(waiting),
             mailbox: Injector::new(),
+            mailed_futures: AtomicUsize::new(0),
             hinted: Hinted::new(),
             yielded: Yielded::new(),
             fifo: Fifo::new(),

@@ -157,8 +157,10 @@ impl Worker {
     fn run_descendant(&self, oldest: usize) -> bool {
         let ran = &self.local().frames.ran_strictly;
         ran.set(ran.get() % Turns::JOBS_MAX + 1);
-        // Jobs that keep pushing others do not keep yielded ones from their turn (FU-2).
+        // Jobs that keep pushing others do not keep yielded ones and local futures from their turn
+        // (FU-2).
         ran.get() == Turns::JOBS_MAX && self.run(self.take_yielded_here())
+            || self.run(self.take_late_mail())
             || self.next_slot() > oldest && self.run(self.pop())
             || self.run(self.take_mail())
             || self.run(self.take_yielded_here())
