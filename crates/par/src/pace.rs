@@ -344,8 +344,12 @@ impl<'a> Pace<'a> {
             Manner::Whole => (usize::MAX, usize::MAX, false),
             Manner::Beforehand(len) => (usize::MAX, len, false),
             Manner::Timed(Timed { grain, .. }) => {
+                // Half of what is left, if that is a grain at least: to steal takes as long as to
+                // run less than that.
+                let is_worth_it = steps / 2 >= grain.len();
                 let grain = self.aligned(self.policy.grain_len(grain.len()));
-                (grain, self.policy.max_len, self.hungry && steps > grain)
+                let is_wanted = self.hungry && is_worth_it && steps > grain;
+                (grain, self.policy.max_len, is_wanted)
             }
             Manner::Short { next, .. } => {
                 let grain = self.aligned(self.policy.grain_len(next));
@@ -520,6 +524,25 @@ mod tests {
             brief.lasted(10, 10);
             let pace = Pace::new(&policy, brief, (0, 0), None);
             assert!(!pace.next_grain(0).1);
+        });
+    }
+
+    #[test]
+    fn less_than_a_grain_is_not_offered_but_a_single_item_is() {
+        let pool = ThreadPoolBuilder::new().num_threads(2).build();
+        pool.expect("a pool").install(|| {
+            let policy = SplitPolicy::default();
+            for grain in [1, 100] {
+                let timed = Timed::new(Code(0xD000), Grain::of(grain), None);
+                let pace = Pace {
+                    manner: Manner::Timed(timed),
+                    levels: 1,
+                    hungry: true,
+                    ..Pace::whole(&policy, 0, None)
+                };
+                assert!(pace.next_grain(2 * grain).1);
+                assert!(!pace.next_grain(2 * grain - 1).1);
+            }
         });
     }
 
