@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::thread;
 
 use heist_core::{
-    join, with_waiting, Injected, Priority, TaskGroup, ThreadPool, ThreadPoolBuilder, Waiting,
+    join, with_waiting, Injected, Priority, Strand, TaskGroup, ThreadPool, ThreadPoolBuilder,
+    Waiting,
 };
 
 fn one_worker(injected: Injected) -> ThreadPool {
@@ -278,4 +279,51 @@ fn an_urgent_job_begins_at_one_of_the_next_joins_of_the_only_worker() {
         assert!(later < 1_000, "after {later} joins");
     }
     is_over.store(true, Ordering::Relaxed);
+}
+
+/// Queues an urgent job, which queues the next one, until all is over.
+fn flood(pool: &Arc<ThreadPool>, is_over: &Arc<AtomicBool>) {
+    if !is_over.load(Ordering::Relaxed) {
+        let (next, over) = (Arc::clone(pool), Arc::clone(is_over));
+        let job = move || flood(&next, &over);
+        pool.job().priority(Priority::High).spawn(job);
+    }
+}
+
+/// As [`flood`], of jobs of a strand, which come from outside.
+fn flood_strand(strand: Strand, is_over: Arc<AtomicBool>) {
+    if !is_over.load(Ordering::Relaxed) {
+        let next = strand.clone();
+        strand.spawn(move || flood_strand(next, is_over));
+    }
+}
+
+/// LN-1, for what lies in no lane: urgent jobs without an end, or in a prompt pool any from
+/// outside, kept the worker from its own jobs for ever.
+#[test]
+fn a_worker_s_own_jobs_run_whatever_floods_a_lane_that_comes_before_them() {
+    for (injected, is_strand) in [
+        (Injected::InTurn, false),
+        (Injected::Prompt, false),
+        (Injected::Prompt, true),
+    ] {
+        let pool = Arc::new(one_worker(injected));
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (says, hears) = channel();
+        let (spawned, only) = (says.clone(), says);
+        let release = hold(&pool);
+        match is_strand {
+            true => flood_strand(Strand::new_in(&pool), Arc::clone(&is_over)),
+            false => flood(&pool, &is_over),
+        }
+        pool.job().only_on(0).spawn(move || {
+            only.send("only here").expect("it is waited for");
+            let own = move || spawned.send("its own").expect("it is waited for");
+            heist_core::spawn(own);
+        });
+        drop(release);
+        let heard = hears.iter().take(2).collect::<Vec<_>>();
+        assert_eq!(heard, ["only here", "its own"]);
+        is_over.store(true, Ordering::Relaxed);
+    }
 }

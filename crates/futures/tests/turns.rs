@@ -316,3 +316,31 @@ fn what_a_future_wakes_before_it_blocks_in_its_worker_s_place_is_run_and_so_is_t
         other.join();
     }
 }
+
+/// FU-2, for the frames of a worker: while they always found something else, those that had yielded
+/// waited for ever.
+#[test]
+fn fu_2_a_future_that_yields_has_its_turn_beside_a_scope_without_an_end() {
+    fn chain<'s>(scope: &heist_core::Scope<'s>, is_over: &'s AtomicBool) {
+        if !is_over.load(Ordering::Relaxed) {
+            scope.spawn(move |scope| chain(scope, is_over));
+        }
+    }
+    let (pool, is_over) = (pool(1), Arc::new(AtomicBool::new(false)));
+    let (begins, begun) = mpsc::channel();
+    let over = Arc::clone(&is_over);
+    pool.spawn(move || {
+        heist_core::scope(|scope| {
+            begins.send(()).expect("it is waited for");
+            chain(scope, &over);
+        });
+    });
+    begun.recv().expect("it begins");
+    let yields = pool.spawn_future(async {
+        for _ in 0..20 {
+            yield_now().await;
+        }
+    });
+    yields.join();
+    is_over.store(true, Ordering::Relaxed);
+}

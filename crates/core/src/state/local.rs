@@ -37,8 +37,8 @@ pub(crate) struct Frames {
     /// The level of the jobs that yield here: `wait_depth` if a frame below runs descendants only,
     /// and otherwise 0.
     pub(crate) yield_level: Cell<usize>,
-    /// The number of jobs run by waits for descendants only.
-    pub(crate) ran_strictly: Cell<u32>,
+    /// The number of jobs run by waits, modulo that after which those that yielded have a turn.
+    pub(crate) ran_in_waits: Cell<u32>,
     pub(crate) marks: Cell<Marks>,
 }
 
@@ -79,6 +79,9 @@ pub(crate) struct Order {
     pub(crate) mail_turns: Cell<Turns>,
     /// How many of them are to run now.
     pub(crate) mail_due: Cell<usize>,
+    /// Since when lanes have come before the worker's own jobs, without one of these in between,
+    /// and how many jobs it had run by the last time.
+    pub(crate) lanes_first: Cell<Option<(u64, u64)>>,
     /// The priority of the job from outside that runs in the middle of another one here, or of an
     /// urgent one below: only a more urgent job may run on top.
     pub(crate) serving: Cell<Priority>,
@@ -145,7 +148,7 @@ impl Local {
                 is_strict: Cell::new(is_strict),
                 wait_depth: Cell::new(0),
                 yield_level: Cell::new(0),
-                ran_strictly: Cell::new(0),
+                ran_in_waits: Cell::new(0),
                 marks: Cell::new(Marks::default()),
             },
             pushes: Pushes {
@@ -157,6 +160,7 @@ impl Local {
                 turns: Cell::new(Turns::new()),
                 mail_turns: Cell::new(Turns::new()),
                 mail_due: Cell::new(0),
+                lanes_first: Cell::new(None),
                 serving: Cell::new(Priority::Low),
                 lanes_reached: Cell::new(0),
                 queue_passed_ns: Cell::new(None),

@@ -163,7 +163,7 @@ impl Worker {
     #[inline(never)]
     pub(crate) fn take_turn(&self) -> Option<Job> {
         let (pool, local, is_deep) = (self.pool(), self.local(), self.is_deep());
-        if self.has_pending() {
+        if self.has_pending() || !pool.lanes.is_empty() {
             if let Some(mail) = self.take_late_mail() {
                 return Some(mail);
             }
@@ -182,7 +182,7 @@ impl Worker {
             return self.take_hinted();
         }
         if let Some(lane) = pool.lanes.first(now_ns).filter(|_| !is_deep) {
-            return self.take_from(lane);
+            return self.take_before_own(lane, has_own, now_ns);
         }
         let is_normal = pool.lanes.holds(Priority::Normal);
         if !is_queued && !is_normal {
@@ -193,14 +193,36 @@ impl Worker {
         local.order.turns.set(turns);
         if is_deep {
             None
-        } else if is_normal && (is_due || pool.prompt) {
+        } else if is_normal && is_due {
             self.take_from(Priority::Normal)
+        } else if is_normal && pool.prompt {
+            self.take_before_own(Priority::Normal, has_own, now_ns)
         } else if is_due {
             local.order.turns.set(Turns::new());
             self.take_hinted()
         } else {
             None
         }
+    }
+
+    /// A job from this lane, which comes before the worker's own; but these are not passed over for
+    /// longer than a lane either.
+    fn take_before_own(&self, lane: Priority, has_own: bool, now_ns: u64) -> Option<Job> {
+        let first = &self.local().order.lanes_first;
+        if !has_own {
+            first.set(None);
+            return self.take_from(lane);
+        }
+        let ran = self.state().counters.executed.get();
+        // If more than the lane's last job has run since, one of its own has been among them.
+        let goes_on = first.get().filter(|&(_, before)| ran <= before + 1);
+        let since_ns = goes_on.map_or(now_ns, |(since_ns, _)| since_ns);
+        if Priority::is_late(since_ns, now_ns) {
+            first.set(None);
+            return None;
+        }
+        first.set(Some((since_ns, ran)));
+        self.take_from(lane)
     }
 
     /// True if the worker's own queue has waited as long as a lane may. If not, counts that it was

@@ -146,20 +146,26 @@ impl Worker {
         let has_run = if is_strict {
             self.run_descendant(oldest)
         } else {
-            self.run(self.take_due()) || self.run(self.take_own())
+            self.is_turn_of_yielded() && self.run(self.take_yielded())
+                || self.run(self.take_due())
+                || self.run(self.take_own())
         };
         abort.defuse();
         has_run
     }
 
+    /// True at each so many jobs of frames that wait: those that keep pushing others do not keep
+    /// yielded ones from their turn (FU-2).
+    fn is_turn_of_yielded(&self) -> bool {
+        let ran = &self.local().frames.ran_in_waits;
+        ran.set(ran.get() % Turns::JOBS_MAX + 1);
+        ran.get() == Turns::JOBS_MAX
+    }
+
     /// Runs a job in the slot at this address or above, or one of the others that run where only
     /// descendants do.
     fn run_descendant(&self, oldest: usize) -> bool {
-        let ran = &self.local().frames.ran_strictly;
-        ran.set(ran.get() % Turns::JOBS_MAX + 1);
-        // Jobs that keep pushing others do not keep yielded ones and local futures from their turn
-        // (FU-2).
-        ran.get() == Turns::JOBS_MAX && self.run(self.take_yielded_here())
+        self.is_turn_of_yielded() && self.run(self.take_yielded_here())
             || self.run(self.take_late_mail())
             || self.next_slot() > oldest && self.run(self.pop())
             || self.run(self.take_mail())
