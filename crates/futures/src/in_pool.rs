@@ -43,7 +43,7 @@ pub trait SpawnFuture {
     /// left; [abort](FutureHandle::abort) those that nobody will wake.
     ///
     /// A worker polls its local futures in the order in which they were woken, after its own jobs
-    /// (61 of them at most, or a millisecond of them), and also in the middle of a job that waits
+    /// (61 of them at most), and also in the middle of a job that waits
     /// for something else.
     ///
     /// # Panics

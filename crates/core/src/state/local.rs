@@ -37,8 +37,6 @@ pub(crate) struct Frames {
     /// The level of the jobs that yield here: `wait_depth` if a frame below runs descendants only,
     /// and otherwise 0.
     pub(crate) yield_level: Cell<usize>,
-    /// The number of jobs run by waits, modulo that after which those that yielded have a turn.
-    pub(crate) ran_in_waits: Cell<u32>,
     pub(crate) marks: Cell<Marks>,
 }
 
@@ -75,10 +73,6 @@ pub(crate) struct Pushes {
 pub(crate) struct Order {
     /// Decides when a job from outside comes before the worker's own.
     pub(crate) turns: Cell<Turns>,
-    /// Decides when local futures in the mailbox come before the worker's own jobs.
-    pub(crate) mail_turns: Cell<Turns>,
-    /// How many of them are to run now.
-    pub(crate) mail_due: Cell<usize>,
     /// Since when lanes have come before the worker's own jobs, without one of these in between,
     /// and how many jobs it had run by the last time.
     pub(crate) lanes_first: Cell<Option<(u64, u64)>>,
@@ -148,7 +142,6 @@ impl Local {
                 is_strict: Cell::new(is_strict),
                 wait_depth: Cell::new(0),
                 yield_level: Cell::new(0),
-                ran_in_waits: Cell::new(0),
                 marks: Cell::new(Marks::default()),
             },
             pushes: Pushes {
@@ -158,8 +151,6 @@ impl Local {
             },
             order: Order {
                 turns: Cell::new(Turns::new()),
-                mail_turns: Cell::new(Turns::new()),
-                mail_due: Cell::new(0),
                 lanes_first: Cell::new(None),
                 serving: Cell::new(Priority::Low),
                 lanes_reached: Cell::new(0),

@@ -74,6 +74,7 @@ impl Worker {
                     self.pool().check_cpu_limit(self.pool().now_ns());
                 }
                 (*overtook, *late) = self.late_yielded(*overtook);
+                (0..self.mailed_futures()).for_each(|_| _ = self.run(self.take_mail()));
             }
         }
         self.hold_shares(false);

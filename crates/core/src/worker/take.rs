@@ -25,7 +25,6 @@ impl Worker {
 
     pub(crate) fn take_mail(&self) -> Option<Job> {
         let mail = self.state().mailbox.take()?;
-        self.local().order.mail_turns.set(Turns::new());
         self.state().counters.mailed.add(1);
         Some(Job::Reference(mail))
     }
@@ -123,54 +122,31 @@ impl Worker {
     /// is far up the stack: the job is unrelated to the frame, and may need room.
     #[inline]
     pub(crate) fn take_due(&self) -> Option<Job> {
-        if self.pool().lanes.is_empty() && !self.has_mailed_futures() {
+        if self.pool().lanes.is_empty() {
             None
         } else {
             self.take_turn()
         }
     }
 
-    /// True if a local future waits in the mailbox.
-    #[inline]
-    fn has_mailed_futures(&self) -> bool {
-        self.state().mailed_futures.load(Ordering::Relaxed) != 0
+    /// A local future from the mailbox, or what lies before it there (FU-2).
+    pub(crate) fn take_mailed_future(&self) -> Option<Job> {
+        match self.mailed_futures() {
+            0 => None,
+            _ => self.take_mail(),
+        }
     }
 
-    /// The mail, if local futures are in it and have been passed over too often, or for too long:
-    /// all of those that are there by then.
-    pub(crate) fn take_late_mail(&self) -> Option<Job> {
-        let order = &self.local().order;
-        if !self.has_mailed_futures() {
-            return None;
-        }
-        if order.mail_due.get() == 0 {
-            let mut turns = order.mail_turns.get();
-            let is_due = turns.is_due(self.pool().now_ns());
-            order.mail_turns.set(turns);
-            if !is_due {
-                return None;
-            }
-            let futures = self.state().mailed_futures.load(Ordering::Relaxed);
-            order.mail_due.set(futures);
-        }
-        order.mail_due.set(order.mail_due.get() - 1);
-        self.take_mail()
+    /// How many local futures wait in the mailbox.
+    pub(crate) fn mailed_futures(&self) -> usize {
+        self.state().mailed_futures.load(Ordering::Relaxed)
     }
 
-    /// As [`take_due`](Self::take_due), if a job waits in a lane or in some worker's queue, or a
-    /// local future in the mailbox.
+    /// As [`take_due`](Self::take_due), if a job waits in a lane or in some worker's queue.
     #[cold]
     #[inline(never)]
     pub(crate) fn take_turn(&self) -> Option<Job> {
         let (pool, local, is_deep) = (self.pool(), self.local(), self.is_deep());
-        if self.has_pending() || !pool.lanes.is_empty() {
-            if let Some(mail) = self.take_late_mail() {
-                return Some(mail);
-            }
-        }
-        if pool.lanes.is_empty() {
-            return None;
-        }
         let has_own = self.has_pending() || !self.state().mailbox.is_empty();
         if pool.lanes.hold_normal_only() && !has_own && !is_deep {
             // Only a look at the victims comes before such a job, and needs no clock.

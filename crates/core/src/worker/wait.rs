@@ -12,11 +12,15 @@ use crate::base::latch::CoreLatch;
 use crate::base::region::is_surrounded;
 use crate::base::unwind::AbortOnUnwind;
 use crate::insight::call::Pause;
-use crate::policy::{IdleLadder, IdleStep, Turns};
+use crate::policy::{IdleLadder, IdleStep};
 use crate::schedule::{self, Point};
 use crate::state::{Doing, Wait};
 use crate::worker::backlog::Backlog;
 use crate::worker::Worker;
+
+/// The rounds of a wait, in each of which a job may have run, after which those that yielded and
+/// local futures have a turn (FU-2): jobs that keep pushing others would keep them waiting.
+const ROUNDS: u32 = 32;
 
 impl Worker {
     /// Runs jobs until the latch is set; sleeps while there are none. If only descendants may run
@@ -63,8 +67,13 @@ impl Worker {
         // about to set.
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
         let mut ladder = IdleLadder::new(self.pool().is_oversubscribed());
+        let mut rounds = 0_u32;
         self.on_top(|| {
             while !latch.probe() {
+                rounds = rounds.wrapping_add(1);
+                if rounds % ROUNDS == 0 {
+                    self.run_late(is_strict);
+                }
                 if self.run_own(oldest(self), is_strict)
                     || backlog.is_some_and(|backlog| backlog.run_one(self))
                     || self.run_piece(self.shared_once())
@@ -146,28 +155,28 @@ impl Worker {
         let has_run = if is_strict {
             self.run_descendant(oldest)
         } else {
-            self.is_turn_of_yielded() && self.run(self.take_yielded())
-                || self.run(self.take_due())
-                || self.run(self.take_own())
+            self.run(self.take_due()) || self.run(self.take_own())
         };
         abort.defuse();
         has_run
     }
 
-    /// True at each so many jobs of frames that wait: those that keep pushing others do not keep
-    /// yielded ones from their turn (FU-2).
-    fn is_turn_of_yielded(&self) -> bool {
-        let ran = &self.local().frames.ran_in_waits;
-        ran.set(ran.get() % Turns::JOBS_MAX + 1);
-        ran.get() == Turns::JOBS_MAX
+    /// Runs one of the jobs that yielded and one of the local futures, as far as they may run here.
+    #[cold]
+    #[inline(never)]
+    fn run_late(&self, is_strict: bool) {
+        let yielded = match is_strict {
+            true => self.take_yielded_here(),
+            false => self.take_yielded(),
+        };
+        self.run(yielded);
+        self.run(self.take_mailed_future());
     }
 
     /// Runs a job in the slot at this address or above, or one of the others that run where only
     /// descendants do.
     fn run_descendant(&self, oldest: usize) -> bool {
-        self.is_turn_of_yielded() && self.run(self.take_yielded_here())
-            || self.run(self.take_late_mail())
-            || self.next_slot() > oldest && self.run(self.pop())
+        self.next_slot() > oldest && self.run(self.pop())
             || self.run(self.take_mail())
             || self.run(self.take_yielded_here())
     }
