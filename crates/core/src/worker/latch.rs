@@ -116,7 +116,13 @@ impl CountLatch {
         let _pause = Pause::begin();
         match (&self.waiter, owner) {
             (Waiter::Worker { core, .. }, Some(worker)) => {
-                let merge = || self.pending.merge(|| worker.run_own_job(oldest(worker)));
+                let (mut rounds, is_strict) = (0, worker.is_strict());
+                let merge = || {
+                    self.pending.merge(|| {
+                        worker.has_a_round(&mut rounds, is_strict);
+                        worker.run_own_job(oldest(worker))
+                    })
+                };
                 if !worker.on_top(merge) {
                     worker.wait_until(core, what, backlog, oldest);
                 }

@@ -70,10 +70,7 @@ impl Worker {
         let mut rounds = 0_u32;
         self.on_top(|| {
             while !latch.probe() {
-                rounds = rounds.wrapping_add(1);
-                if rounds % ROUNDS == 0 {
-                    self.run_late(is_strict);
-                }
+                self.has_a_round(&mut rounds, is_strict);
                 if self.run_own(oldest(self), is_strict)
                     || backlog.is_some_and(|backlog| backlog.run_one(self))
                     || self.run_piece(self.shared_once())
@@ -161,16 +158,28 @@ impl Worker {
         has_run
     }
 
+    /// Counts a round of a wait, and lets those have their turn that it might keep waiting.
+    #[inline(always)]
+    pub(crate) fn has_a_round(&self, rounds: &mut u32, is_strict: bool) {
+        *rounds = rounds.wrapping_add(1);
+        if *rounds % ROUNDS == 0 {
+            self.run_late(is_strict);
+        }
+    }
+
     /// Runs one of the jobs that yielded and one of the local futures, as far as they may run here.
     #[cold]
     #[inline(never)]
     fn run_late(&self, is_strict: bool) {
+        // As in `help_until`.
+        let abort = AbortOnUnwind("a panic escaped from the scheduler");
         let yielded = match is_strict {
             true => self.take_yielded_here(),
             false => self.take_yielded(),
         };
         self.run(yielded);
         self.run(self.take_mailed_future());
+        abort.defuse();
     }
 
     /// Runs a job in the slot at this address or above, or one of the others that run where only
