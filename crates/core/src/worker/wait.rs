@@ -21,6 +21,8 @@ use crate::worker::Worker;
 /// The rounds of a wait, in each of which a job may have run, after which those that yielded and
 /// local futures have a turn (FU-2): jobs that keep pushing others would keep them waiting.
 const ROUNDS: u32 = 32;
+/// So much is added for a round to a word that overflows at the last: two instructions in all.
+const ROUND: u8 = ((1 << u8::BITS) / ROUNDS) as u8;
 
 impl Worker {
     /// Runs jobs until the latch is set; sleeps while there are none. If only descendants may run
@@ -67,7 +69,7 @@ impl Worker {
         // about to set.
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
         let mut ladder = IdleLadder::new(self.pool().is_oversubscribed());
-        let mut rounds = 0_u32;
+        let mut rounds = 0;
         self.on_top(|| {
             while !latch.probe() {
                 self.has_a_round(&mut rounds, is_strict);
@@ -160,9 +162,9 @@ impl Worker {
 
     /// Counts a round of a wait, and lets those have their turn that it might keep waiting.
     #[inline(always)]
-    pub(crate) fn has_a_round(&self, rounds: &mut u32, is_strict: bool) {
-        *rounds = rounds.wrapping_add(1);
-        if *rounds % ROUNDS == 0 {
+    pub(crate) fn has_a_round(&self, rounds: &mut u8, is_strict: bool) {
+        *rounds = rounds.wrapping_add(ROUND);
+        if *rounds == 0 {
             self.run_late(is_strict);
         }
     }
