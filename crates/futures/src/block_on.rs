@@ -27,7 +27,8 @@ impl Wake for Signal {
 /// Polls the future on the calling thread until it has its output.
 ///
 /// While the future is not ready, a worker runs other jobs, those that it may run
-/// [while it waits](Waiting); any other thread blocks.
+/// [while it waits](Waiting); any other thread blocks. A future that wakes itself as it is polled,
+/// as one that yields does, is polled again at once.
 ///
 /// # Deadlocks
 ///

@@ -19,7 +19,8 @@ use crate::task::{task, Runnable};
 ///
 /// On a worker the future's first poll is the newest of the worker's jobs, as with
 /// [`spawn`](spawn()), and it is stolen like any other. Each later poll comes after a wake-up,
-/// behind at most as many others as are ready then, and 61 more. Of futures in a chain, each of
+/// behind at most as many others as are ready then, and 61 more, unless a job wakes it that then
+/// spawns others without an end: they lie on top of it. Of futures in a chain, each of
 /// which spawns others, every 62nd leaves all that it spawns behind those that are ready. A future
 /// that is pending does not keep the pool from ending: when the pool has ended, the next wake-up
 /// leads to the future being dropped, on a thread of its own for such futures, and its handle says
