@@ -164,10 +164,8 @@ fn cpp(peer: &Peer, file: &Cpp, outputs: &Path) -> Result<Vec<String>, String> {
     let program = outputs.join(&peer.name);
     let mut compiler = Command::new("g++");
     compiler.args(&file.flags).arg("-o").arg(&program);
-    compiler
-        .arg(peer.folder.join(&file.source))
-        .args(&file.libs);
-    compile(&peer.name, &mut compiler, outputs, &file.debian)?;
+    compiler.arg(&file.source).args(&file.libs);
+    compile(peer, &mut compiler, outputs, &file.debian)?;
     Ok(vec![program.display().to_string()])
 }
 
@@ -175,10 +173,8 @@ fn cpp(peer: &Peer, file: &Cpp, outputs: &Path) -> Result<Vec<String>, String> {
 fn java(peer: &Peer, file: &Java, outputs: &Path) -> Result<Vec<String>, String> {
     let classes = outputs.join(&peer.name).display().to_string();
     let mut compiler = Command::new("javac");
-    compiler
-        .args(["-d", &classes])
-        .arg(peer.folder.join(&file.source));
-    compile(&peer.name, &mut compiler, outputs, &file.debian)?;
+    compiler.args(["-d", &classes]).arg(&file.source);
+    compile(peer, &mut compiler, outputs, &file.debian)?;
     let mut command = vec!["java".to_owned()];
     command.extend_from_slice(&file.options);
     command.extend(["-cp".to_owned(), classes, file.class.clone()]);
@@ -186,12 +182,15 @@ fn java(peer: &Peer, file: &Java, outputs: &Path) -> Result<Vec<String>, String>
     Ok(command)
 }
 
-fn compile(peer: &str, command: &mut Command, outputs: &Path, debian: &str) -> Result<(), String> {
+/// Runs a compiler in the peer's folder: records keep its words, which name no folder of this
+/// machine so.
+fn compile(peer: &Peer, command: &mut Command, outputs: &Path, debian: &str) -> Result<(), String> {
     let compiler = command.get_program().to_string_lossy().into_owned();
-    eprintln!("building: {peer} with {compiler}");
+    eprintln!("building: {} with {compiler}", peer.name);
     std::fs::create_dir_all(outputs)
         .map_err(|error| format!("cannot create {}: {error}", outputs.display()))?;
     let output = command
+        .current_dir(&peer.folder)
         .output()
         .map_err(|error| format!("cannot start {compiler}: {error} (Debian packages: {debian})"))?;
     if output.status.success() {

@@ -10,7 +10,7 @@
 /// [`Injected::Prompt`](crate::Injected::Prompt) also in the middle of its joins and loops. Low
 /// jobs come when there is nothing else. But no lane is passed over for ever: when workers have
 /// served others for [ten milliseconds](Self::PASSED_OVER_MAX_NS), the next worker to look takes
-/// one of its jobs.
+/// one of its jobs. A worker's own jobs and mail are not passed over for longer either.
 ///
 /// No job is interrupted: an urgent one waits until a worker finishes its job.
 ///

@@ -155,7 +155,7 @@ impl Baton {
     pub(super) fn add(&mut self, state: State, thread: Option<u32>, is_worker: bool) -> usize {
         // The system gives the number of a thread that has ended to another one.
         if let Some(former) = thread.and_then(|thread| self.outside(thread)) {
-            self.bury(former);
+            self.leaves(former);
         }
         self.runners.push(Runner {
             state,
@@ -261,8 +261,8 @@ impl Baton {
         }
     }
 
-    /// The thread of this runner has ended.
-    pub(super) fn bury(&mut self, runner: usize) {
+    /// This runner is there no more: its thread has ended, or does something else.
+    pub(super) fn leaves(&mut self, runner: usize) {
         if self.holder == Some(runner) {
             self.stop(State::Gone);
         } else {

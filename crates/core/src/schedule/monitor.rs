@@ -127,7 +127,7 @@ impl Monitor {
             if ThreadState::of(id).is_none() {
                 // It came to heist again when its thread-local values were dropped.
                 if !baton.has_woken() {
-                    baton.bury(holder);
+                    baton.leaves(holder);
                     self.begin();
                 }
                 return;

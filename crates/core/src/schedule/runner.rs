@@ -122,10 +122,8 @@ impl Me {
             }
             if baton.holder == Some(me) {
                 baton = settle(baton);
-                baton.stop(State::Gone);
-            } else {
-                baton.runners[me].state = State::Gone;
             }
+            baton.leaves(me);
         }
     }
 }
