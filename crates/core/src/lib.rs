@@ -84,7 +84,9 @@ pub use ops::once::Once;
 pub use ops::participate::participate;
 pub use ops::poll::poll_for_thieves;
 #[doc(hidden)]
-pub use ops::poll::{give_way, look_around, look_before_loop, show_jobs, Others};
+pub use ops::poll::{
+    give_way, look_around, look_before_loop, may_be_interrupted, show_jobs, Others,
+};
 pub use ops::propagation::with_propagation;
 pub use ops::scope::{in_place_scope, in_place_scope_fifo, scope, scope_fifo, Scope, ScopeFifo};
 pub use ops::spawn::{spawn, spawn_fifo, spawn_on};

@@ -3,7 +3,7 @@
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::Arc;
 
@@ -281,5 +281,27 @@ fn a_pool_ends_after_the_jobs_that_wait_for_its_workers() {
         }
         pool.shutdown();
         assert_eq!(ran.load(Ordering::Relaxed), 40);
+    }
+}
+
+/// A worker whose jobs spawn others without an end has never nothing of its own.
+#[test]
+fn hn_2_a_job_only_on_a_worker_has_its_turn_beside_a_chain_of_jobs_there() {
+    fn chain(is_over: Arc<AtomicBool>) {
+        if !is_over.load(Ordering::Relaxed) {
+            heist_core::spawn(move || chain(is_over));
+        }
+    }
+    for in_a_wait in [false, true] {
+        let (pool, is_over) = (pool(1), Arc::new(AtomicBool::new(false)));
+        let over = Arc::clone(&is_over);
+        pool.spawn(move || match in_a_wait {
+            false => chain(over),
+            true => heist_core::scope(|scope| scope.spawn(|_| chain(over))),
+        });
+        for n in 0..10 {
+            assert_eq!(pool.job().only_on(0).submit(move || n).join(), n);
+        }
+        is_over.store(true, Ordering::Relaxed);
     }
 }

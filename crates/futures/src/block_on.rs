@@ -27,8 +27,9 @@ impl Wake for Signal {
 /// Polls the future on the calling thread until it has its output.
 ///
 /// While the future is not ready, a worker runs other jobs, those that it may run
-/// [while it waits](Waiting); any other thread blocks. A future that wakes itself as it is polled,
-/// as one that yields does, is polled again at once.
+/// [while it waits](Waiting); any other thread blocks. If the future is woken as it is polled, as
+/// one that yields wakes itself, a worker runs one job of each queue before it polls the future
+/// again; any other thread polls it at once.
 ///
 /// # Deadlocks
 ///

@@ -209,6 +209,9 @@ struct Entry {
     waker: Option<Waker>,
 }
 
+/// The most places that an empty table keeps.
+const KEPT: usize = 1024;
+
 /// The local futures of a thread.
 struct Table {
     entries: Vec<Option<Entry>>,
@@ -254,7 +257,13 @@ fn take(key: &Key) -> Option<Entry> {
             return None;
         }
         table.free.push(key.index);
-        table.entries[key.index].take()
+        let entry = table.entries[key.index].take();
+        if table.free.len() == table.entries.len() && table.free.len() > KEPT {
+            // No key is left; the memory of a burst goes back.
+            table.free = Vec::new();
+            table.entries = Vec::new();
+        }
+        entry
     });
     // If the table is gone, the thread's locals are being dropped.
     taken.ok().flatten()
@@ -286,5 +295,25 @@ fn drop_all() {
     }
     if let Some(payload) = first_panic {
         panic::resume_unwind(payload);
+    }
+}
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_table_gives_the_memory_of_a_burst_back() {
+        let pool = heist_core::ThreadPoolBuilder::new().num_threads(1).build();
+        let kept = pool.expect("a pool").install(|| {
+            let entry = || Entry {
+                future: Box::new(()),
+                waker: None,
+            };
+            let keys: Vec<_> = (0..10 * KEPT).map(|_| keep(entry())).collect();
+            assert!(keys.iter().all(|key| take(key).is_some()));
+            TABLE.with_borrow(|table| table.entries.capacity() + table.free.capacity())
+        });
+        assert!(kept <= 2 * KEPT, "{kept} places");
     }
 }

@@ -19,9 +19,9 @@ use crate::task::{task, Runnable};
 ///
 /// On a worker the future's first poll is the newest of the worker's jobs, as with
 /// [`spawn`](spawn()), and it is stolen like any other. Each later poll comes after a wake-up,
-/// behind at most as many others as are ready then, and 61 more, unless a job wakes it that then
-/// spawns others without an end: they lie on top of it. Of futures in a chain, each of
-/// which spawns others, every 62nd leaves all that it spawns behind those that are ready. A future
+/// behind at most as many others as are ready then, and 61 more; a worker that waits, in a scope
+/// say, lets one go for each 32 of its other jobs. Of futures in a chain, each of which spawns
+/// others, every 62nd leaves all that it spawns behind those that are ready. A future
 /// that is pending does not keep the pool from ending: when the pool has ended, the next wake-up
 /// leads to the future being dropped, on a thread of its own for such futures, and its handle says
 /// [`Cancelled`](JoinError::Cancelled).
@@ -80,7 +80,10 @@ where
     let schedule = |runnable: Runnable<Host>, is_again| {
         let order = match is_again {
             true => Order::Again,
-            false => order(WAKE),
+            false => match order(WAKE) {
+                Order::Next => Order::Woken,
+                order => order,
+            },
         };
         Host::schedule(order, Scheduled::<F>::new(runnable));
     };

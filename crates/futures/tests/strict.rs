@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{mpsc, Arc, Mutex};
 
 use heist_core::{
-    join, scope, spawn, submit, with_context, with_propagation, with_waiting, Once, Strand,
-    ThreadPool, ThreadPoolBuilder, Waiting,
+    join, scope, spawn, submit, with_context, with_propagation, with_waiting, Callers, Once,
+    Strand, ThreadPool, ThreadPoolBuilder, Waiting,
 };
-use heist_futures::{block_on, spawn_future, yield_now, FutureHandle, SpawnFuture};
+use heist_futures::{block_on, spawn_future, spawn_local, yield_now, FutureHandle, SpawnFuture};
 
 fn pool(workers: usize) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(workers);
@@ -330,4 +330,50 @@ fn what_yields_in_surroundings_does_not_wait_for_all_that_yield_without() {
         is_over.store(true, Ordering::Relaxed);
         endless.join();
     });
+}
+
+/// A strict frame on the only worker, which always finds a local future or a job for this worker,
+/// and waits for a future that it must not run, because another thread has woken it.
+#[test]
+fn a_strict_frame_that_always_finds_something_has_another_worker_step_in() {
+    fn chain(is_over: Arc<AtomicBool>) {
+        if !is_over.load(Ordering::Relaxed) {
+            heist_core::job().only_on(0).spawn(|| chain(is_over));
+        }
+    }
+    fn wait(is_local: bool, is_over: Arc<AtomicBool>) -> u32 {
+        let (send, receive) = async_channel::bounded(1);
+        let (polled, has_polled) = mpsc::channel();
+        let woken = spawn_future(async move {
+            polled.send(()).expect("a thread waits for it");
+            receive.recv().await.expect("a thread sends it")
+        });
+        let sends = std::thread::spawn(move || {
+            has_polled.recv().expect("it is polled");
+            send.try_send(7).expect("there is room");
+        });
+        if is_local {
+            drop(spawn_local(async move {
+                while !is_over.load(Ordering::Relaxed) {
+                    yield_now().await;
+                }
+            }));
+        } else {
+            chain(is_over);
+        }
+        let received = woken.join();
+        sends.join().expect("it has sent");
+        received
+    }
+    for is_local in [true, false] {
+        let builder = ThreadPoolBuilder::new().num_threads(1);
+        let builder = builder.waiting(Waiting::Descendants).callers(Callers::Move);
+        let pool = builder.compensation_workers(1).build().expect("a pool");
+        for _ in 0..5 {
+            let is_over = Arc::new(AtomicBool::new(false));
+            let of_wait = Arc::clone(&is_over);
+            assert_eq!(pool.install(move || wait(is_local, of_wait)), 7);
+            is_over.store(true, Ordering::Relaxed);
+        }
+    }
 }

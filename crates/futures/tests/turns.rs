@@ -7,8 +7,8 @@ use std::sync::{mpsc, Arc, Barrier};
 use std::task::Poll;
 use std::time::Duration;
 
-use heist_core::{ThreadPool, ThreadPoolBuilder};
-use heist_futures::{spawn_future, yield_now, FutureHandle, SpawnFuture};
+use heist_core::{Callers, ThreadPool, ThreadPoolBuilder, Waiting};
+use heist_futures::{block_on, spawn_future, spawn_local, yield_now, FutureHandle, SpawnFuture};
 
 fn pool(workers: usize) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(workers);
@@ -343,4 +343,167 @@ fn fu_2_a_future_that_yields_has_its_turn_beside_a_scope_without_an_end() {
     });
     yields.join();
     is_over.store(true, Ordering::Relaxed);
+}
+
+/// Futures that wait, once polled, until all of them are woken by the call, and then say how many
+/// jobs of a chain came before them.
+fn waiting(
+    pool: &ThreadPool,
+    count: usize,
+    polls: &Arc<Polls>,
+) -> (impl FnOnce() + Send, Vec<FutureHandle<usize>>) {
+    let (opens, opened) = async_channel::bounded::<()>(1);
+    let (polled, has_polled) = mpsc::channel();
+    let all: Vec<_> = (0..count)
+        .map(|_| {
+            let (opened, polled, polls) = (opened.clone(), polled.clone(), Arc::clone(polls));
+            pool.spawn_future(async move {
+                polled.send(()).expect("it is waited for");
+                assert!(opened.recv().await.is_err());
+                polls.now()
+            })
+        })
+        .collect();
+    for _ in 0..count {
+        has_polled.recv().expect("each is polled");
+    }
+    // Behind the polls that have just said so.
+    pool.spawn_future(yield_now()).join();
+    (move || drop(opens), all)
+}
+
+/// Wakes futures, and begins a chain.
+type Begin = fn(&ThreadPool, Box<dyn FnOnce() + Send>, Arc<Polls>, Arc<AtomicBool>);
+
+const WAYS_TO_WAKE: [(&str, Begin); 4] = [
+    ("a job", |pool, open, polls, is_over| {
+        pool.spawn(move || {
+            open();
+            chain_of_jobs(polls, is_over);
+        });
+    }),
+    ("a poll", |pool, open, polls, is_over| {
+        drop(pool.spawn_future(async move {
+            open();
+            chain_of_jobs(polls, is_over);
+        }));
+    }),
+    ("a job among others", |pool, open, polls, is_over| {
+        pool.spawn(move || {
+            for _ in 0..100 {
+                heist_core::spawn(|| ());
+            }
+            open();
+            for _ in 0..3 {
+                chain_of_jobs(Arc::clone(&polls), Arc::clone(&is_over));
+            }
+        });
+    }),
+    (IN_SCOPE, |pool, open, polls, is_over| {
+        fn chain<'s>(scope: &heist_core::Scope<'s>, polls: &'s Polls, is_over: &'s AtomicBool) {
+            polls.count();
+            if !is_over.load(Ordering::Relaxed) {
+                scope.spawn(move |scope| chain(scope, polls, is_over));
+            }
+        }
+        pool.spawn(move || {
+            heist_core::scope(|scope| {
+                scope.spawn(|scope| {
+                    open();
+                    chain(scope, &polls, &is_over);
+                });
+            });
+        });
+    }),
+];
+
+const IN_SCOPE: &str = "a job in a scope";
+
+/// FU-2, for those that lay below in the deque: under the jobs that their waker spawned, or that
+/// those spawned, without an end.
+#[test]
+fn fu_2_what_a_job_has_woken_has_its_turn_beside_the_chain_that_the_job_begins() {
+    for count in [1, 2, 100] {
+        for (name, begin) in WAYS_TO_WAKE {
+            let pool = pool(1);
+            let (polls, is_over) = (Arc::new(Polls::default()), Arc::new(AtomicBool::new(false)));
+            let (open, all) = waiting(&pool, count, &polls);
+            begin(&pool, Box::new(open), polls, Arc::clone(&is_over));
+            let jobs = all.into_iter().map(FutureHandle::join).max().expect("some");
+            is_over.store(true, Ordering::Relaxed);
+            // In a frame that waits, one future goes at a time.
+            let most = if name == IN_SCOPE {
+                32 * (count + 2)
+            } else {
+                65
+            };
+            assert!(jobs <= most, "{jobs} of {name} before one of {count}");
+        }
+    }
+}
+
+/// A job that wakes the consumer of what it produces, and then spawns the next one.
+#[test]
+fn fu_2_a_consumer_keeps_up_with_jobs_that_wake_it() {
+    fn produce(send: async_channel::Sender<usize>, most: Arc<Polls>, left: usize) {
+        send.try_send(left).expect("it is received");
+        most.0.fetch_max(send.len(), Ordering::Relaxed);
+        if left > 0 {
+            heist_core::spawn(move || produce(send, most, left - 1));
+        }
+    }
+    for waiting in [Waiting::Any, Waiting::Descendants] {
+        let builder = ThreadPoolBuilder::new().num_threads(1).waiting(waiting);
+        let pool = builder.build().expect("a pool");
+        let most = Arc::new(Polls::default());
+        let (send, receive) = async_channel::unbounded();
+        let consumer = pool.spawn_future(async move {
+            let mut count = 0;
+            while receive.recv().await.is_ok() {
+                count += 1;
+            }
+            count
+        });
+        let times = 100_000;
+        let (begin, of_jobs) = (send, Arc::clone(&most));
+        pool.spawn(move || produce(begin, of_jobs, times - 1));
+        assert_eq!(consumer.join(), times);
+        assert!(most.now() <= 200, "{} wait", most.now());
+    }
+}
+
+/// On a worker others go on while a future in `block_on` does nothing but yield.
+#[test]
+fn fu_2_a_future_in_block_on_that_yields_lets_others_go_first() {
+    for waiting in [Waiting::Any, Waiting::Descendants] {
+        let builder = ThreadPoolBuilder::new().num_threads(1).waiting(waiting);
+        let pool = builder.callers(Callers::Move).build().expect("a pool");
+        // Until it has run.
+        let until = |begin: fn(Box<dyn FnOnce() + Send>)| {
+            let has_run = Arc::new(AtomicBool::new(false));
+            let runs = Arc::clone(&has_run);
+            begin(Box::new(move || runs.store(true, Ordering::Relaxed)));
+            block_on(async {
+                while !has_run.load(Ordering::Relaxed) {
+                    yield_now().await;
+                }
+            });
+        };
+        pool.install(|| {
+            until(|run| heist_core::spawn(run));
+            until(|run| {
+                drop(spawn_future(async {
+                    yield_now().await;
+                    run();
+                }));
+            });
+            until(|run| {
+                drop(spawn_local(async {
+                    yield_now().await;
+                    run();
+                }));
+            });
+            until(|run| heist_core::job().only_on(0).spawn(run));
+        });
+    }
 }

@@ -36,6 +36,18 @@ const fn worth(items: usize) -> usize {
     }
 }
 
+/// As `join`, of a call that ends here if it is cancelled.
+fn both<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    heist_core::checkpoint();
+    heist_core::join(a, b)
+}
+
 /// The items of a part, for work that is little and the same for each item: some parts for each
 /// worker, but none that is too small to be shared.
 fn part_len(len: usize) -> usize {

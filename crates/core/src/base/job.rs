@@ -63,6 +63,8 @@ pub(crate) struct Kind {
     pub(super) carries: bool,
     /// True if its content is a [`Gathered`](crate::worker::overflow::Gathered).
     pub(super) gathers: bool,
+    /// True if no newer job is to keep it waiting for ever.
+    pub(super) woken: bool,
     /// The words of its content that are in use, if it is detached.
     pub(super) words: usize,
     /// Gives the name of its type, in which those of the program's closures are.
@@ -86,6 +88,11 @@ impl Kind {
     /// True if it holds other jobs.
     pub(crate) fn gathers(&self) -> bool {
         self.gathers
+    }
+
+    /// True if no newer job is to keep it waiting for ever.
+    pub(crate) fn is_woken(&self) -> bool {
+        self.woken
     }
 
     /// The context of the job, of which `context` gives that of its slot.
@@ -231,6 +238,7 @@ impl DetachedJob {
                 claimed: false,
                 carries: T::CARRIES,
                 gathers: T::GATHERS,
+                woken: T::WOKEN,
                 words: words_of::<T>(),
                 name: type_name::<T>,
             }
@@ -264,6 +272,7 @@ impl DetachedJob {
                 claimed: true,
                 carries: true,
                 gathers: false,
+                woken: false,
                 words: words_of::<JobRef>(),
                 name: type_name::<F>,
             }

@@ -59,6 +59,7 @@ where
         claimed: false,
         carries: false,
         gathers: false,
+        woken: false,
         words: 0,
         name: type_name::<B>,
     };

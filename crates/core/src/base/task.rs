@@ -13,6 +13,10 @@ pub(crate) trait Task: Send {
     /// True if it holds other jobs, and no other type of task does.
     const GATHERS: bool = false;
 
+    /// True if it goes on with something that has begun before, and no newer job is to keep it
+    /// waiting for ever.
+    const WOKEN: bool = false;
+
     /// The site at which such tasks are made, if they are to be measured in metered pools.
     const SITE: Option<&'static Site> = None;
 
@@ -119,6 +123,7 @@ pub(crate) struct Boxed<T>(pub(crate) Box<T>);
 
 impl<T: Task> Task for Boxed<T> {
     const CARRIES: bool = T::CARRIES;
+    const WOKEN: bool = T::WOKEN;
 
     fn run(self) {
         (*self.0).run();
@@ -134,6 +139,28 @@ impl<T: Task> Task for Boxed<T> {
 
     fn discard(self, why: Payload) {
         (*self.0).discard(why);
+    }
+}
+
+/// A task that goes on with something, and brings its context along, or has none.
+pub(crate) struct Woken<T>(pub(crate) T);
+
+impl<T: Task> Task for Woken<T> {
+    const CARRIES: bool = true;
+    const WOKEN: bool = true;
+
+    #[inline(always)]
+    fn run(self) {
+        self.0.run();
+    }
+
+    #[inline(always)]
+    fn run_in_turn(self) {
+        self.0.run_in_turn();
+    }
+
+    fn discard(self, _: Payload) {
+        self.0.run();
     }
 }
 

@@ -13,7 +13,7 @@ use heist_sync::process::Generation;
 use crate::base::brief::Brief;
 use crate::base::job::DetachedJob;
 use crate::base::region::Context;
-use crate::base::task::{Carrying, Metered, Task};
+use crate::base::task::{Carrying, Metered, Task, Woken};
 use crate::base::unwind::{self, AbortOnUnwind, Payload};
 use crate::insight;
 use crate::insight::meter::Meter;
@@ -24,7 +24,7 @@ use crate::policy::Priority;
 use crate::pool::ThreadPool;
 use crate::state::{Place, Pool};
 use crate::worker::guest::Guest;
-use crate::worker::region::carrying;
+use crate::worker::region::{carrying, woken};
 use crate::worker::signal::Signal;
 use crate::worker::Worker;
 
@@ -33,6 +33,8 @@ use crate::worker::Worker;
 pub enum Order {
     /// It is the newest of the worker's jobs, and the next.
     Next,
+    /// As `Next`; and jobs that come on top of it do not keep it waiting for ever.
+    Woken,
     /// Behind those that were scheduled in this order before, and all of the worker's jobs.
     InTurn,
     /// As `InTurn`, by its own run, which ends now.
@@ -119,11 +121,17 @@ impl Host {
             }
             // SAFETY: as above.
             Order::Next => unsafe { worker.push_task(job) },
+            Order::Woken => {
+                worker.note_woken();
+                // SAFETY: as above.
+                unsafe { worker.push_task(Woken(job.0)) }
+            }
             // The present job may wait for it, and then run its descendants only.
             Order::InTurn if !worker.keeps_order() => {
                 worker.local().pushes.was_early.set(true);
+                worker.note_woken();
                 // SAFETY: as above.
-                unsafe { worker.push_task(job) };
+                unsafe { worker.push_task(Woken(job.0)) };
             }
             // SAFETY: as above.
             Order::InTurn | Order::Again => worker.push_behind(unsafe { Brief::new(job) }),
@@ -149,16 +157,20 @@ impl Host {
             return pool.orphans.add(Box::new(task));
         }
         let context = context.clone();
+        let is_woken = matches!(order, Order::Woken | Order::InTurn);
         let job = match pool.metered {
             // SAFETY: a panic in it is held back.
-            true => unsafe { begun_here(At::<T::Origin>::SITE, context, Run(task)) },
+            true => unsafe { begun_here(At::<T::Origin>::SITE, context, is_woken, Run(task)) },
             // SAFETY: as above.
-            false => unsafe { with_context(context, Run(task)) },
+            false => unsafe { with_context(context, is_woken, Run(task)) },
         };
         match worker {
             Some(worker) if order == Order::Next => worker.push_detached(job),
-            Some(worker) if order == Order::InTurn && !worker.keeps_order() => {
-                worker.local().pushes.was_early.set(true);
+            Some(worker) if order == Order::Woken || is_woken && !worker.keeps_order() => {
+                if order == Order::InTurn {
+                    worker.local().pushes.was_early.set(true);
+                }
+                worker.note_woken();
                 worker.push_detached(job);
             }
             Some(worker) => worker.push_behind(job),
@@ -193,9 +205,9 @@ impl Host {
         let (job, context) = (spawn::kept(run), self.context.clone());
         let job = match pool.metered {
             // SAFETY: a panic in it is held back.
-            true => unsafe { begun_here(At::<Origin>::SITE, context, job) },
+            true => unsafe { begun_here(At::<Origin>::SITE, context, false, job) },
             // SAFETY: as above.
-            false => unsafe { with_context(context, job) },
+            false => unsafe { with_context(context, false, job) },
         };
         pool.queue_at(Place::OnlyOn(worker), job);
     }
@@ -253,12 +265,19 @@ impl<Origin> At<Origin> {
 /// # Safety
 ///
 /// The job does not unwind.
-unsafe fn with_context(context: Option<Arc<Context>>, job: impl Task + 'static) -> DetachedJob {
-    match context {
-        // SAFETY: 1. it borrows nothing. 2. Handed on.
-        None => unsafe { DetachedJob::new(Carrying(job)) },
-        // SAFETY: as above.
-        context => carrying(context, false, unsafe { DetachedJob::new(job) }),
+unsafe fn with_context(
+    context: Option<Arc<Context>>,
+    is_woken: bool,
+    job: impl Task + 'static,
+) -> DetachedJob {
+    // SAFETY: 1. it borrows nothing. 2. Handed on.
+    unsafe {
+        match (context, is_woken) {
+            (None, false) => DetachedJob::new(Carrying(job)),
+            (None, true) => DetachedJob::new(Woken(job)),
+            (context, false) => carrying(context, false, DetachedJob::new(job)),
+            (context, true) => woken(context, DetachedJob::new(job)),
+        }
     }
 }
 
@@ -271,10 +290,11 @@ unsafe fn with_context(context: Option<Arc<Context>>, job: impl Task + 'static) 
 unsafe fn begun_here(
     site: &'static Site,
     context: Option<Arc<Context>>,
+    is_woken: bool,
     job: impl Task + 'static,
 ) -> DetachedJob {
     // SAFETY: handed on.
-    unsafe { with_context(context, Metered::awaited(site, job)) }
+    unsafe { with_context(context, is_woken, Metered::awaited(site, job)) }
 }
 
 /// The point to which a thread had come in a job, as a profile counts; none where nobody counts.

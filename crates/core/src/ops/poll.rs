@@ -63,7 +63,20 @@ pub fn look_before_loop() -> (Others, bool) {
         return (Others::Fed, false);
     };
     let others = look_around_as(worker);
-    (others, worker.may_be_cancelled() || worker.pool().prompt)
+    (others, may_be_interrupted_as(worker))
+}
+
+/// True if a long call should look again every now and then whether it is cancelled, or whether a
+/// job has come from outside that is not to wait for it.
+#[doc(hidden)]
+#[must_use]
+pub fn may_be_interrupted() -> bool {
+    Worker::current().is_some_and(may_be_interrupted_as)
+}
+
+#[inline]
+fn may_be_interrupted_as(worker: &Worker) -> bool {
+    worker.may_be_cancelled() || worker.pool().prompt
 }
 
 #[inline]

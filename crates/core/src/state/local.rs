@@ -64,6 +64,9 @@ pub(crate) struct Pushes {
     pub(crate) looks: Looks,
     /// True if the deque may hold jobs that other threads have claimed.
     pub(crate) holds_void: Cell<bool>,
+    /// The address of the lowest slot in which a job may lie that [was
+    /// woken](crate::base::task::Woken), or the largest there is.
+    pub(crate) woken_from: Cell<usize>,
     /// True if the present run has pushed a woken or spawned job that should have yielded, because
     /// a frame on top may wait for it.
     pub(crate) was_early: Cell<bool>,
@@ -83,6 +86,8 @@ pub(crate) struct Order {
     pub(crate) lanes_reached: Cell<u32>,
     /// The time since which the worker has passed over its queue of hinted jobs.
     pub(crate) queue_passed_ns: Cell<Option<u64>>,
+    /// Since when there has been mail, as far as the worker looked, for which it had no turn.
+    pub(crate) mail_passed_ns: Cell<Option<u64>>,
     /// How often the main loop has come to its queue of yielded jobs.
     pub(crate) yielded_ran: Cell<u32>,
     /// True while the present run leaves its task in `again` if that is scheduled again.
@@ -147,6 +152,7 @@ impl Local {
             pushes: Pushes {
                 looks: Looks::new(),
                 holds_void: Cell::new(false),
+                woken_from: Cell::new(usize::MAX),
                 was_early: Cell::new(false),
             },
             order: Order {
@@ -155,6 +161,7 @@ impl Local {
                 serving: Cell::new(Priority::Low),
                 lanes_reached: Cell::new(0),
                 queue_passed_ns: Cell::new(None),
+                mail_passed_ns: Cell::new(None),
                 yielded_ran: Cell::new(0),
                 keeps: Cell::new(false),
                 again: Cell::new(None),

@@ -44,10 +44,15 @@ impl Worker {
     pub(crate) fn is_only_seen(&self) -> bool {
         let (local, pool) = (self.local(), self.pool());
         (pool.metered || self.state().frames.is_some())
-            && local.frames.watch.get().is_null()
+            && self.is_unwatched()
             && !local.frames.is_strict.get()
             && !pool.alert.is_raised()
             && self.state().recorder.is_none()
+    }
+
+    /// True if no frame notes what it pushes.
+    pub(crate) fn is_unwatched(&self) -> bool {
+        self.local().frames.watch.get().is_null()
     }
 
     /// Notes that a job is about to be pushed into this slot, or one above.

@@ -119,8 +119,9 @@ impl CountLatch {
                 let (mut rounds, is_strict) = (0, worker.is_strict());
                 let merge = || {
                     self.pending.merge(|| {
-                        worker.has_a_round(&mut rounds, is_strict);
-                        worker.run_own_job(oldest(worker))
+                        // The wait below has another worker step in.
+                        let is_last = worker.has_a_round(&mut rounds, is_strict);
+                        !(is_last && is_strict) && worker.run_own_job(oldest(worker))
                     })
                 };
                 if !worker.on_top(merge) {

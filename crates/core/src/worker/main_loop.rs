@@ -73,8 +73,10 @@ impl Worker {
                 if self.pool().active.follows() {
                     self.pool().check_cpu_limit(self.pool().now_ns());
                 }
+                self.unbury(0);
                 (*overtook, *late) = self.late_yielded(*overtook);
-                (0..self.mailed_futures()).for_each(|_| _ = self.run(self.take_mail()));
+                let mailed = self.mailed_futures().max(1);
+                (0..mailed).for_each(|_| _ = self.run(self.take_late_mail()));
             }
         }
         self.hold_shares(false);

@@ -8,7 +8,7 @@ use crate::state::limits::RESERVED_SLOTS;
 use crate::worker::Worker;
 
 /// The most jobs that are moved to make room.
-const FEW_WAITING: usize = 128;
+pub(super) const FEW_WAITING: usize = 128;
 
 /// The most slots that the workers of an idle pool keep together: 16 MiB. Of bursts that take more,
 /// all but the first slots go back to the system.
@@ -92,7 +92,7 @@ impl Worker {
     /// unless a frame has noted their places.
     #[cold]
     fn make_room(&self) -> bool {
-        if self.local().frames.watch.get().is_null() && self.deque().waiting() <= FEW_WAITING {
+        if self.is_unwatched() && self.deque().waiting() <= FEW_WAITING {
             let mut waiting = Vec::new();
             while let Some((kind, slot)) = self.pop_detached() {
                 // SAFETY: just popped.

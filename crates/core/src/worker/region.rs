@@ -303,25 +303,36 @@ pub(crate) fn carrying(
     if job.carries() {
         return job;
     }
+    let job = InContext::<false> {
+        context,
+        is_needed,
+        job,
+    };
     // SAFETY: 1. and 2. are those of the job.
-    unsafe {
-        DetachedJob::new(InContext {
-            context,
-            is_needed,
-            job,
-        })
-    }
+    unsafe { DetachedJob::new(job) }
+}
+
+/// The job with its context, which goes on with something that has begun before.
+pub(crate) fn woken(context: Option<Arc<Context>>, job: DetachedJob) -> DetachedJob {
+    let job = InContext::<true> {
+        context,
+        is_needed: false,
+        job,
+    };
+    // SAFETY: 1. and 2. are those of the job.
+    unsafe { DetachedJob::new(job) }
 }
 
 /// A job with its context.
-struct InContext {
+struct InContext<const WOKEN: bool> {
     context: Option<Arc<Context>>,
     is_needed: bool,
     job: DetachedJob,
 }
 
-impl Task for InContext {
+impl<const WOKEN: bool> Task for InContext<WOKEN> {
     const CARRIES: bool = true;
+    const WOKEN: bool = WOKEN;
 
     fn run(self) {
         let Self {

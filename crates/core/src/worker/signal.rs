@@ -56,6 +56,10 @@ impl Signal {
                     ptr::eq(worker.pool(), &raw const **pool) && worker.index() == *index,
                     "a signal is waited for on the worker that made it"
                 );
+                if core.probe() {
+                    // It has set the signal itself, to let others go first.
+                    worker.lets_others_go();
+                }
                 // The job that sets the signal may be one that this job has pushed.
                 worker.wait_until(core, Wait::Event, None, Worker::pushed_in_job_from);
                 core.reset();

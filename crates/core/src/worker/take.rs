@@ -25,6 +25,7 @@ impl Worker {
 
     pub(crate) fn take_mail(&self) -> Option<Job> {
         let mail = self.state().mailbox.take()?;
+        self.local().order.mail_passed_ns.set(None);
         self.state().counters.mailed.add(1);
         Some(Job::Reference(mail))
     }
@@ -129,12 +130,27 @@ impl Worker {
         }
     }
 
-    /// A local future from the mailbox, or what lies before it there (FU-2).
-    pub(crate) fn take_mailed_future(&self) -> Option<Job> {
-        match self.mailed_futures() {
-            0 => None,
-            _ => self.take_mail(),
+    /// A job from the mailbox that the worker's own jobs might keep waiting for ever: any one if
+    /// there is a local future (FU-2), and otherwise one of those that wait too long (HN-2).
+    pub(crate) fn take_late_mail(&self) -> Option<Job> {
+        if self.mailed_futures() > 0 {
+            return self.take_mail();
         }
+        let passed_ns = &self.local().order.mail_passed_ns;
+        if self.state().mailbox.is_empty() {
+            passed_ns.set(None);
+            return None;
+        }
+        let now_ns = self.pool().now_ns();
+        let since_ns = passed_ns.get().unwrap_or(now_ns);
+        if !Priority::is_late(since_ns, now_ns) {
+            passed_ns.set(Some(since_ns));
+            return None;
+        }
+        let mail = self.take_mail();
+        // All of it waits as long.
+        passed_ns.set(Some(since_ns));
+        mail
     }
 
     /// How many local futures wait in the mailbox.

@@ -12,7 +12,7 @@ use crate::base::latch::CoreLatch;
 use crate::base::region::is_surrounded;
 use crate::base::unwind::AbortOnUnwind;
 use crate::insight::call::Pause;
-use crate::policy::{IdleLadder, IdleStep};
+use crate::policy::{IdleLadder, IdleStep, Priority};
 use crate::schedule::{self, Point};
 use crate::state::{Doing, Wait};
 use crate::worker::backlog::Backlog;
@@ -23,6 +23,16 @@ use crate::worker::Worker;
 const ROUNDS: u32 = 32;
 /// So much is added for a round to a word that overflows at the last: two instructions in all.
 const ROUND: u8 = ((1 << u8::BITS) / ROUNDS) as u8;
+
+/// Whether a wait in which only descendants run never finds itself without one.
+#[derive(Clone, Copy)]
+enum HeldUp {
+    No,
+    /// Since then, as far as it looked.
+    Since(u64),
+    /// Another worker works in its place.
+    Replaced,
+}
 
 impl Worker {
     /// Runs jobs until the latch is set; sleeps while there are none. If only descendants may run
@@ -69,10 +79,12 @@ impl Worker {
         // about to set.
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
         let mut ladder = IdleLadder::new(self.pool().is_oversubscribed());
-        let mut rounds = 0;
+        let (mut rounds, mut held_up) = (0, HeldUp::No);
         self.on_top(|| {
             while !latch.probe() {
-                self.has_a_round(&mut rounds, is_strict);
+                if self.has_a_round(&mut rounds, is_strict) && is_strict {
+                    self.is_held_up(&mut held_up);
+                }
                 if self.run_own(oldest(self), is_strict)
                     || backlog.is_some_and(|backlog| backlog.run_one(self))
                     || self.run_piece(self.shared_once())
@@ -88,7 +100,31 @@ impl Worker {
                 }
             }
         });
+        if matches!(held_up, HeldUp::Replaced) {
+            self.pool().compensation.give_back();
+        }
         abort.defuse();
+    }
+
+    /// Has another worker step in for this one, whose wait has run descendants for as long as a
+    /// lane may be passed over: the job for which it waits may be one that it must not run.
+    #[cold]
+    #[inline(never)]
+    fn is_held_up(&self, held_up: &mut HeldUp) {
+        let pool = self.pool();
+        if pool.compensation.most() == 0 || pool.members.is_some() {
+            return;
+        }
+        let now_ns = pool.now_ns();
+        match *held_up {
+            HeldUp::No => *held_up = HeldUp::Since(now_ns),
+            HeldUp::Since(since_ns) if Priority::is_late(since_ns, now_ns) => {
+                let called = pool.compensate(self.index());
+                self.state().counters.wakes.add(called as u64);
+                *held_up = HeldUp::Replaced;
+            }
+            HeldUp::Since(_) | HeldUp::Replaced => {}
+        }
     }
 
     /// Waits until the latch is set, when the initialiser of this `Once` has ended, and runs pieces
@@ -160,27 +196,47 @@ impl Worker {
         has_run
     }
 
-    /// Counts a round of a wait, and lets those have their turn that it might keep waiting.
+    /// Counts a round of a wait. True each [so many](ROUNDS) times: those have had their turn that
+    /// the wait might keep waiting.
     #[inline(always)]
-    pub(crate) fn has_a_round(&self, rounds: &mut u8, is_strict: bool) {
+    pub(crate) fn has_a_round(&self, rounds: &mut u8, is_strict: bool) -> bool {
         *rounds = rounds.wrapping_add(ROUND);
-        if *rounds == 0 {
+        let is_last = *rounds == 0;
+        if is_last {
             self.run_late(is_strict);
         }
+        is_last
     }
 
-    /// Runs one of the jobs that yielded and one of the local futures, as far as they may run here.
+    /// Has a round of a wait that is over: runs a job, if there is one that may run here.
+    #[cold]
+    pub(crate) fn lets_others_go(&self) {
+        self.store_tail();
+        self.on_top(|| {
+            self.run_late(self.is_strict());
+            self.help_once(self.pushed_in_job_from());
+        });
+    }
+
+    /// Runs one of the jobs that yielded, or were woken and buried, and one from the mailbox that
+    /// is late, as far as they may run here.
     #[cold]
     #[inline(never)]
     fn run_late(&self, is_strict: bool) {
         // As in `help_until`.
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
+        // Further below are jobs of other frames, which may have noted where, or wait for their
+        // descendants.
+        self.unbury(match self.is_unwatched() && self.keeps_order() {
+            true => 0,
+            false => self.pushed_from(),
+        });
         let yielded = match is_strict {
             true => self.take_yielded_here(),
             false => self.take_yielded(),
         };
         self.run(yielded);
-        self.run(self.take_mailed_future());
+        self.run(self.take_late_mail());
         abort.defuse();
     }
 
@@ -194,7 +250,11 @@ impl Worker {
 
     /// As [`run_own_job`](Self::run_own_job), or a job from elsewhere that may run here.
     pub(crate) fn help_once(&self, oldest: usize) -> bool {
-        self.run_own_job(oldest) || !self.is_strict() && self.run(self.find())
+        // As in `help_until`.
+        let abort = AbortOnUnwind("a panic escaped from the scheduler");
+        let has_run = self.run_own_job(oldest) || !self.is_strict() && self.run(self.find());
+        abort.defuse();
+        has_run
     }
 
     /// Passes time when nothing may run here: spins, yields, and at last withdraws, until there is

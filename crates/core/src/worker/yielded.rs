@@ -5,8 +5,11 @@
 //! waits in that way, or will, jobs that yield on top of a wait are marked with its depth; when
 //! that wait has ended, they become jobs of the frame in its deque, since the frame may wait again.
 
+use heist_deque::Slot;
+
 use crate::base::brief::Brief;
-use crate::base::job::{DetachedJob, Job};
+use crate::base::job::{DetachedJob, Job, Kind};
+use crate::worker::push::FEW_WAITING;
 use crate::worker::region::carrying;
 use crate::worker::Worker;
 
@@ -130,6 +133,56 @@ impl Worker {
         left.into_iter()
             .rev()
             .for_each(|job| self.push_detached(job.into()));
+    }
+
+    /// Notes that the next job is one that was woken.
+    #[inline(always)]
+    pub(crate) fn note_woken(&self) {
+        let from = &self.local().pushes.woken_from;
+        from.set(from.get().min(self.next_slot()));
+    }
+
+    /// Lets the jobs yield that were woken, and lie below newer ones in the deque: these might
+    /// spawn others without an end (FU-2). Not those below this slot.
+    #[inline]
+    pub(crate) fn unbury(&self, lowest: usize) {
+        let (from, next) = (self.local().pushes.woken_from.get(), self.next_slot());
+        // The newest is the next anyway.
+        if next > from.saturating_add(size_of::<Slot<Kind>>()) {
+            self.unbury_from(lowest.max(from));
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn unbury_from(&self, lowest: usize) {
+        let noted = &self.local().pushes.woken_from;
+        let slots = self.next_slot().saturating_sub(lowest) / size_of::<Slot<Kind>>();
+        if lowest > noted.get() && slots > FEW_WAITING {
+            // Those below stay, and this would be done again and again.
+            return;
+        }
+        let (mut buried, mut others) = (Vec::new(), Vec::new());
+        while self.next_slot() > lowest {
+            let Some((kind, slot)) = self.pop_detached() else {
+                break;
+            };
+            // SAFETY: just popped.
+            let job = unsafe { DetachedJob::move_from(slot, kind) };
+            match kind.is_woken() {
+                true => buried.push(job),
+                false => others.push(job),
+            }
+        }
+        self.put_back(others);
+        // The oldest comes first.
+        buried
+            .into_iter()
+            .rev()
+            .for_each(|job| self.push_behind(job));
+        if lowest <= noted.get() {
+            noted.set(usize::MAX);
+        }
     }
 
     /// Lets the jobs in this slot and above yield, all of which the present run has pushed.

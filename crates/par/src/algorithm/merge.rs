@@ -15,9 +15,9 @@ use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use heist_core::{join, participate};
+use heist_core::participate;
 
-use super::{part_len, worth};
+use super::{both, part_len, worth};
 
 /// Below so many items one worker is as fast as several.
 const MIN_LEN: usize = worth(32_768);
@@ -130,7 +130,7 @@ pub(super) fn merge_into<T, L>(
     let (left_0, left_1) = left.split_at_mut(left_cut);
     let (right_0, right_1) = right.split_at_mut(right_cut);
     let (out_0, out_1) = out.split_at_mut(middle);
-    join(
+    both(
         || merge_into(left_0, right_0, out_0, part_len, is_less),
         || merge_into(left_1, right_1, out_1, part_len, is_less),
     );

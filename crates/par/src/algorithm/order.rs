@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use heist_core::join;
+use super::both;
 
 /// The order that a sort makes, and how it goes about it.
 pub(super) struct Order<'f, S, L> {
@@ -48,7 +48,7 @@ where
         return direction_alone(items, is_less);
     }
     let (lower, upper) = items.split_at_mut(middle);
-    let directions = join(
+    let directions = both(
         || direction(lower, part_len, is_less),
         || direction(upper, part_len, is_less),
     );
@@ -129,7 +129,7 @@ fn swap_reversed<T: Send>(lower: &mut [T], upper: &mut [T], part_len: usize) {
     let middle = lower.len() / 2;
     let (lower_0, lower_1) = lower.split_at_mut(middle);
     let (upper_0, upper_1) = upper.split_at_mut(upper.len() - middle);
-    join(
+    both(
         || swap_reversed(lower_0, upper_1, part_len),
         || swap_reversed(lower_1, upper_0, part_len),
     );
@@ -143,7 +143,7 @@ pub(super) fn swap<T: Send>(ones: &mut [T], others: &mut [T], part_len: usize) {
     let middle = ones.len() / 2;
     let (ones_0, ones_1) = ones.split_at_mut(middle);
     let (others_0, others_1) = others.split_at_mut(middle);
-    join(
+    both(
         || swap(ones_0, others_0, part_len),
         || swap(ones_1, others_1, part_len),
     );

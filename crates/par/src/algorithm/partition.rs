@@ -1,9 +1,9 @@
 //! Partition: the items for which something holds come first.
 
-use heist_core::{current_num_threads, join, participate};
+use heist_core::{current_num_threads, participate};
 
 use super::order::swap;
-use super::part_len;
+use super::{both, part_len};
 
 /// A worker's share is not worth the trouble below so many items.
 const MIN_SHARE: usize = 4096;
@@ -67,7 +67,7 @@ where
     let middle = items.len() / pivots.len() * pivots_middle;
     let (pivots_0, pivots_1) = pivots.split_at_mut(pivots_middle);
     let (items_0, items_1) = items.split_at_mut(middle);
-    let (len_0, len_1) = join(
+    let (len_0, len_1) = both(
         || partition_by(items_0, pivots_0, part_len, is_before),
         || partition_by(items_1, pivots_1, part_len, is_before),
     );

@@ -1,12 +1,15 @@
 //! The sorts: what is too small or in order already, and otherwise which way is taken.
 
-use heist_core::{current_num_threads, participate};
+use heist_core::{current_num_threads, may_be_interrupted, participate};
 
 use super::order::{direction, reverse, Direction, Order};
 use super::{part_len, stable, unstable, worth};
 
 /// A worker's share is not worth the trouble below so many items.
 const MIN_SHARE: usize = worth(8192);
+
+/// A share of a sort that may be interrupted between two shares only: some milliseconds.
+const INTERRUPTIBLE_SHARE: usize = 8 * MIN_SHARE;
 
 /// Sorts so that equal items keep their order. `sort` does that too, alone.
 pub(crate) fn sort_stable<T, S, L>(items: &mut [T], sort: S, is_less: L)
@@ -43,7 +46,13 @@ fn sort_by_way<T, S, L>(
     }
     let (sort, is_less) = (&sort, &is_less);
     participate(move || {
-        let workers = current_num_threads().min(items.len() / MIN_SHARE);
+        let shares = match may_be_interrupted() {
+            // The standard library's sort goes on to its end.
+            true => items.len() / INTERRUPTIBLE_SHARE,
+            false => 1,
+        };
+        let workers = current_num_threads().max(shares);
+        let workers = workers.min(items.len() / MIN_SHARE);
         let part_len = part_len(items.len());
         let order = Order {
             sort,

@@ -11,8 +11,7 @@ use std::mem::{needs_drop, MaybeUninit};
 use std::ops::Range;
 use std::{ptr, slice};
 
-use heist_core::join;
-
+use super::both;
 use super::merge::{is_wide, merge_into};
 use super::order::{last_run, overlap, Direction, Order};
 
@@ -98,7 +97,7 @@ where
     let middle = items.len() / 2;
     let (items_0, items_1) = items.split_at_mut(middle);
     let (room_0, room_1) = room.split_at_mut(middle);
-    let places = join(
+    let places = both(
         || sort_level(items_0, room_0, levels - 1, order),
         || sort_level(items_1, room_1, levels - 1, order),
     );

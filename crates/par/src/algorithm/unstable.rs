@@ -7,8 +7,7 @@
 
 use std::ops::Range;
 
-use heist_core::join;
-
+use super::both;
 use super::order::{overlap, Order};
 use super::partition::{exchange, partition_by};
 use super::sample::take_sample;
@@ -40,7 +39,7 @@ where
     let Range { start, end } = split(items, workers, order);
     let (rest, upper) = items.split_at_mut(end);
     let lower = &mut rest[..start];
-    join(
+    both(
         || sort_level(lower, part_len, times - 1, order),
         || sort_level(upper, part_len, times - 1, order),
     );

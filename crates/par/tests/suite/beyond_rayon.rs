@@ -246,6 +246,56 @@ fn no_loop_is_cut_that_has_no_items_or_whose_consumer_wants_no_more() {
     assert!(clone.count() == 0 && !completion.is_complete());
 }
 
+/// The standard library's sort of all items, on one worker, saw no token.
+#[test]
+fn a_cancelled_sort_ends_after_some_comparisons_and_keeps_the_items() {
+    const LEN: usize = if cfg!(miri) { 4_000 } else { 400_000 };
+    type Sort = fn(&mut [usize], &(dyn Fn() + Sync));
+    let sorts: [(&str, Sort); 2] = [
+        ("stable", |items, compared| {
+            items.par_sort_by(|a, b| {
+                compared();
+                a.cmp(b)
+            });
+        }),
+        ("unstable", |items, compared| {
+            items.par_sort_unstable_by(|a, b| {
+                compared();
+                a.cmp(b)
+            });
+        }),
+    ];
+    let shuffled: Vec<usize> = (0..LEN).map(|n| n * 7_919 % LEN).collect();
+    for (name, sort) in sorts {
+        for workers in [1, 2] {
+            let builder = ThreadPoolBuilder::new().num_threads(workers);
+            let pool = builder.build().expect("a pool");
+            let run = |cancel_at: usize| {
+                let (mut items, token) = (shuffled.clone(), CancellationToken::new());
+                let comparisons = AtomicUsize::new(0);
+                let compared = || {
+                    if comparisons.fetch_add(1, Ordering::Relaxed) == cancel_at {
+                        token.cancel();
+                    }
+                };
+                let sort = || sort(&mut items, &compared);
+                let ended = pool.install(|| heist_core::with_cancellation(&token, sort));
+                (items, ended, comparisons.into_inner())
+            };
+            let (sorted, ended, all) = run(usize::MAX);
+            assert!(ended.is_ok() && sorted.iter().copied().eq(0..LEN), "{name}");
+            for share in [2, 5] {
+                let (mut items, ended, comparisons) = run(all / 10 * share);
+                assert!(ended.is_err(), "{name} with {workers}");
+                let late = comparisons - all / 10 * share;
+                assert!(late <= all / 3, "{late} of {all}, {name} with {workers}");
+                items.sort_unstable();
+                assert!(items == sorted, "{name} with {workers} loses items");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_scan_gives_what_a_sequential_scan_gives() {
     for len in [0, 1, 2, 1_000, 100_000] {
