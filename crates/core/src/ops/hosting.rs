@@ -170,7 +170,6 @@ impl Host {
                 if order == Order::InTurn {
                     worker.local().pushes.was_early.set(true);
                 }
-                worker.note_woken();
                 worker.push_detached(job);
             }
             Some(worker) => worker.push_behind(job),

@@ -114,6 +114,10 @@ impl Worker {
         self.note(slot.as_ptr() as usize);
         // SAFETY: the slot is vacant.
         let kind = unsafe { job.put_back(slot) };
+        if kind.is_woken() {
+            // It may have come down.
+            self.note_woken();
+        }
         // SAFETY: the slot holds such a job, and those may run anywhere.
         if unsafe { self.deque().push(slot, kind) } {
             self.service();

@@ -242,3 +242,41 @@ impl Worker {
         Some(self.injected(job.into(), self.local().order.serving.get()))
     }
 }
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+mod tests {
+    use heist_deque::Steal;
+
+    use super::*;
+    use crate::base::task::Woken;
+    use crate::ThreadPoolBuilder;
+
+    #[test]
+    fn a_woken_job_that_came_down_when_older_ones_were_gone_is_found() {
+        let pool = ThreadPoolBuilder::new().num_threads(1).build();
+        pool.expect("a pool").install(|| {
+            let worker = Worker::current().expect("on a worker");
+            let push_plain = || {
+                // SAFETY: it borrows nothing, and does not panic.
+                worker.push_detached(unsafe { DetachedJob::new(|| ()) });
+            };
+            push_plain();
+            worker.note_woken();
+            // SAFETY: as above.
+            unsafe { worker.push_task(Woken(|| ())) };
+            push_plain();
+            let Steal::Success(oldest) = worker.state().steal(|| true) else {
+                panic!("there is a job")
+            };
+            worker.execute(oldest);
+            let pop = || {
+                let (kind, slot) = worker.pop_detached()?;
+                // SAFETY: just popped.
+                Some(unsafe { DetachedJob::move_from(slot, kind) })
+            };
+            worker.put_back(std::iter::from_fn(pop).collect());
+            worker.unbury(0);
+            assert_eq!(worker.state().yielded.len(), 1);
+        });
+    }
+}
