@@ -145,7 +145,7 @@ fn the_first_seed_that_fails_ends_the_search_however_it_fails() {
         let told = format!("Seed 12: sh {says}\n  words\nIts schedule is in file: 0 deviations");
         assert!(said.contains(&told), "{said}");
         let seeds = fs::read_to_string(folder.path().join("seeds")).expect("the seeds");
-        assert_eq!(seeds, "10\n11\n12\n");
+        assert_eq!(seeds, "default\n10\n11\n12\n");
     }
 }
 
@@ -157,11 +157,14 @@ fn without_a_seed_that_fails_nothing_is_saved() {
     let (code, said) = ended(folder.path(), &on_shell(folder.path(), &flags, script));
     assert_eq!(
         (code, said.as_str()),
-        (0, "No failure in 3 seeds, from 0 to 2.\n")
+        (
+            0,
+            "No failure by the default schedule, nor in 3 seeds, from 0 to 2.\n"
+        )
     );
     assert!(!folder.path().join("found.schedule").exists());
     let workers = fs::read_to_string(folder.path().join("workers")).expect("a file");
-    assert_eq!(workers, "3\n3\n3\n");
+    assert_eq!(workers, "3\n3\n3\n3\n");
 }
 
 /// So many seeds find the deadlock several times where all jobs may run there.
@@ -216,7 +219,7 @@ fn the_last_seed_is_the_end_of_the_search() {
     let folder = folder();
     let flags = ["search", "-n", "5", "--seed", "18446744073709551614"];
     let (code, said) = ended(folder.path(), &on_shell(folder.path(), &flags, "true"));
-    let told = "No failure in 2 seeds, from 18446744073709551614 to 18446744073709551615.\n";
+    let told = "No failure by the default schedule, nor in 2 seeds, from 18446744073709551614 to 18446744073709551615.\n";
     assert_eq!((code, said.as_str()), (0, told));
 }
 

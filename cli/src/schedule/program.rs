@@ -8,12 +8,16 @@ use std::time::Duration;
 
 use heist_run::number::whole;
 use heist_run::terminal::harmless;
+use heist_run::usage::Usage;
 
 /// The variable that says how many workers a pool has.
 const WORKERS: &str = "HEIST_NUM_THREADS";
 
 /// The number of workers if none is given: enough for most faults, and few to try.
-const WORKERS_DEFAULT: &str = "3";
+const WORKERS_DEFAULT: u64 = 3;
+
+/// The most workers of a pool.
+const WORKERS_MAX: u64 = 65_535;
 
 /// The limit if none is given.
 const LIMIT: u64 = 60;
@@ -23,7 +27,7 @@ const LIMIT: u64 = 60;
 pub(super) struct Program {
     /// Workers of the program's pool, which it must be given again for the same schedule
     /// [default: that of `HEIST_NUM_THREADS`, or 3]
-    #[arg(long, value_name = "N", value_parser = |given: &str| whole(given, 1..=65535))]
+    #[arg(long, value_name = "N", value_parser = |given: &str| whole(given, 1..=WORKERS_MAX))]
     pub(super) workers: Option<u64>,
     /// The most seconds that a run may take: one that takes longer is killed, and has failed
     #[arg(long, value_name = "SECONDS", default_value_t = LIMIT,
@@ -44,19 +48,32 @@ impl Program {
         harmless(&self.command[0].to_string_lossy())
     }
 
-    /// The variable for its workers.
-    pub(super) fn workers(&self) -> (&'static str, OsString) {
-        let given = self.workers.map(|workers| workers.to_string().into());
-        let workers = given.or_else(|| env::var_os(WORKERS));
-        (WORKERS, workers.unwrap_or_else(|| WORKERS_DEFAULT.into()))
+    /// The variable for its workers, and their number.
+    pub(super) fn workers(&self) -> Result<(&'static str, u64), Usage> {
+        if let Some(workers) = self.workers {
+            return Ok((WORKERS, workers));
+        }
+        let Some(given) = env::var_os(WORKERS) else {
+            return Ok((WORKERS, WORKERS_DEFAULT));
+        };
+        let number = given.to_str().and_then(|text| text.trim().parse().ok());
+        let number = number.filter(|number| (1..=WORKERS_MAX).contains(number));
+        number.map(|number| (WORKERS, number)).ok_or_else(|| {
+            Usage(format!(
+                "{WORKERS} is set to {given:?}; accepted for a schedule is a whole number from 1 \
+                 to {WORKERS_MAX}, or --workers"
+            ))
+        })
     }
 
     /// The rest of a call of `heist schedule` that runs this program, in any environment.
     pub(super) fn as_typed(&self) -> String {
         let mut words = Vec::new();
-        let (_, workers) = self.workers();
+        let workers = self
+            .workers()
+            .map_or(WORKERS_DEFAULT, |(_, workers)| workers);
         if workers != WORKERS_DEFAULT || env::var_os(WORKERS).is_some() {
-            words.push(format!("--workers {}", typed(&workers)));
+            words.push(format!("--workers {workers}"));
         }
         if self.limit != LIMIT {
             words.push(format!("--limit {}", self.limit));

@@ -1,6 +1,8 @@
-//! `heist schedule search`: runs a program with seed after seed, until it fails with one.
+//! `heist schedule search`: runs a program by the default schedule, and then with seed after seed,
+//! until it fails with one.
 
 use std::io::Write;
+use std::iter;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -35,8 +37,9 @@ pub(super) struct Args {
 
 pub(super) const NOTES: &str = "\
 The program has to be on heist, or on rayon with heist's rayon-core in its
-place. It runs with HEIST_SCHEDULE=random:SEED: one worker at a time, and the
-seed says which (with --depth HEIST_SCHEDULE=pct:SEED:d=D). A run fails if its
+place. It runs with HEIST_SCHEDULE=default once, and then with random:SEED: one
+worker at a time, and the seed says which (with --depth pct:SEED:d=D). By
+default nobody steals while a worker has work. A run fails if its
 exit code is not 0, if a signal kills it, if it takes longer than the limit, or
 if nothing can run any more, which heist reports as a deadlock, with exit code
 86.
@@ -59,10 +62,17 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     let last = args.seed.saturating_add(args.seeds - 1);
     let seeds = last - args.seed + 1;
     let progress = progress::bar(seeds);
-    for seed in args.seed..=last {
-        progress.set_message(format!("seed {seed}"));
-        let trial = trials.with_seed(seed, args.depth)?;
-        progress.inc(1);
+    let by_seed = (args.seed..=last).map(Some);
+    for seed in iter::once(None).chain(by_seed) {
+        let (trial, which) = match seed {
+            None => (trials.with_default()?, "The default schedule".to_owned()),
+            Some(seed) => {
+                progress.set_message(format!("seed {seed}"));
+                let trial = trials.with_seed(seed, args.depth)?;
+                progress.inc(1);
+                (trial, format!("Seed {seed}"))
+            }
+        };
         let is_failure = trial.outcome.is_failure();
         if !is_failure && trial.schedule.is_some() {
             continue;
@@ -74,7 +84,7 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
             schedule.save(&args.save)?;
         }
         if is_failure {
-            writeln!(out, "Seed {seed}: {name} {}.", trial.outcome)?;
+            writeln!(out, "{which}: {name} {}.", trial.outcome)?;
             if let Some(words) = &trial.words {
                 writeln!(out, "{words}")?;
             }
@@ -96,6 +106,10 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     }
     progress.finish_and_clear();
     let tried = plural(seeds, "seed");
-    writeln!(out, "No failure in {tried}, from {} to {last}.", args.seed)?;
+    writeln!(
+        out,
+        "No failure by the default schedule, nor in {tried}, from {} to {last}.",
+        args.seed
+    )?;
     Ok(ExitCode::SUCCESS)
 }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
+use heist_event::schedule::DEFAULT;
 use heist_run::limited;
 use heist_run::usage::Usage;
 use tempfile::TempDir;
@@ -89,6 +90,11 @@ impl<'a> Trials<'a> {
         })
     }
 
+    /// Runs the program by the schedule without a deviation.
+    pub(super) fn with_default(&mut self) -> anyhow::Result<Trial> {
+        self.run(DEFAULT)
+    }
+
     /// Runs the program with this seed, of priorities if there is a depth.
     pub(super) fn with_seed(&mut self, seed: u64, depth: Option<u64>) -> anyhow::Result<Trial> {
         match depth {
@@ -130,8 +136,8 @@ impl<'a> Trials<'a> {
             .stderr(File::create(&said).context("cannot make a file for standard error")?)
             // So that a limit ends a program that a script or cargo has started, too.
             .process_group(0);
-        let (variable, workers) = self.program.workers();
-        command.env(variable, workers);
+        let (variable, workers) = self.program.workers()?;
+        command.env(variable, workers.to_string());
         for variable in TAKEN_AWAY {
             command.env_remove(variable);
         }

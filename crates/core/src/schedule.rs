@@ -53,6 +53,7 @@ mod trial;
 pub use check::{check, Check};
 
 pub(crate) use baton::{Members, Point};
+pub(crate) use monitor::watches;
 pub(crate) use runner::{choose, goes_on, is_on, pass_time, point, stops, wakes};
 pub(crate) use settings::wanted;
 

@@ -53,7 +53,7 @@ mod shares;
 pub(crate) mod signal;
 mod stack;
 mod take;
-mod wait;
+pub(crate) mod wait;
 mod wake;
 mod yielded;
 

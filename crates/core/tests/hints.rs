@@ -305,3 +305,35 @@ fn hn_2_a_job_only_on_a_worker_has_its_turn_beside_a_chain_of_jobs_there() {
         is_over.store(true, Ordering::Relaxed);
     }
 }
+
+/// Those who could have taken it had jobs of their own, as had the worker itself, which could not.
+#[test]
+fn hn_1_a_job_near_a_worker_is_run_though_all_workers_go_on_with_descendants() {
+    fn chain<'s>(scope: &heist_core::Scope<'s>, is_over: &'s AtomicBool) {
+        if !is_over.load(Ordering::Relaxed) {
+            scope.spawn(move |scope| chain(scope, is_over));
+        }
+    }
+    for workers in [1, 2] {
+        let builder = ThreadPoolBuilder::new().num_threads(workers);
+        let pool = builder.waiting(Waiting::Descendants).build();
+        let (pool, is_over) = (pool.expect("a pool"), Arc::new(AtomicBool::new(false)));
+        let (say, heard) = channel();
+        for worker in 0..workers {
+            let (say, is_over) = (say.clone(), Arc::clone(&is_over));
+            pool.job().only_on(worker).spawn(move || {
+                heist_core::scope(|scope| {
+                    say.send(()).expect("it is waited for");
+                    chain(scope, &is_over);
+                });
+            });
+            heard.recv().expect("it begins");
+        }
+        for _ in 0..3 {
+            let say = say.clone();
+            pool.spawn_on(0, move || say.send(()).expect("it is waited for"));
+            heard.recv().expect("it is run");
+        }
+        is_over.store(true, Ordering::Relaxed);
+    }
+}

@@ -228,6 +228,55 @@ fn ln_1_a_lane_moves_whatever_floods_the_others() {
     serves_among(Priority::Low, Priority::Normal);
 }
 
+/// A chain of jobs from outside of this priority, or near the only worker, each of which ends with
+/// `op` and the next one, until all is over.
+fn endless(
+    pool: &Arc<ThreadPool>,
+    priority: Option<Priority>,
+    is_over: &Arc<AtomicBool>,
+    op: fn(),
+) {
+    if is_over.load(Ordering::Relaxed) {
+        return;
+    }
+    let (next, is_over) = (Arc::clone(pool), Arc::clone(is_over));
+    let job = move || {
+        op();
+        endless(&next, priority, &is_over, op);
+    };
+    match priority {
+        Some(priority) => pool.job().priority(priority).spawn(job),
+        None => pool.job().near(0).spawn(job),
+    }
+}
+
+/// Each of the others counted as one of the worker's own.
+#[test]
+fn ln_1_a_worker_s_own_job_runs_beside_urgent_ones_and_near_ones_and_what_they_do() {
+    for op in [|| (), || heist_core::scope(|scope| scope.spawn(|_| ()))] {
+        for injected in [Injected::InTurn, Injected::Prompt] {
+            let pool = Arc::new(one_worker(injected));
+            let is_over = Arc::new(AtomicBool::new(false));
+            let held = hold(&pool);
+            let (inner, over) = (Arc::clone(&pool), Arc::clone(&is_over));
+            let own = pool.submit(move || {
+                endless(&inner, Some(Priority::High), &over, op);
+                endless(&inner, None, &over, op);
+                let has_run = Arc::new(AtomicBool::new(false));
+                let runs = Arc::clone(&has_run);
+                heist_core::spawn(move || runs.store(true, Ordering::Relaxed));
+                has_run
+            });
+            drop(held);
+            let has_run = own.join();
+            while !has_run.load(Ordering::Relaxed) {
+                thread::yield_now();
+            }
+            is_over.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
 /// As above, while the only worker waits for a scope that goes on until the job has run.
 #[test]
 fn ln_1_a_lane_moves_on_a_worker_that_waits_among_jobs_of_its_own() {

@@ -21,14 +21,19 @@ pub const HEAD: &str = "heist schedule 1";
 /// The greatest depth: the most changes of priorities that there may be, and one.
 pub const DEPTH_MAX: usize = 1000;
 
+/// The value of `HEIST_SCHEDULE` for the schedule without a deviation.
+pub const DEFAULT: &str = "default";
+
 /// The values of `HEIST_SCHEDULE` that are accepted.
 pub const ACCEPTED: &str =
     "random:SEED with a whole number from 0 to 18446744073709551615, pct:SEED:d=DEPTH with a depth \
-     from 1 to 1000, or replay:FILE with the name of a file in which a schedule was recorded";
+     from 1 to 1000, replay:FILE with the name of a file in which a schedule was recorded, or default";
 
 /// The value of `HEIST_SCHEDULE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted<'a> {
+    /// Without a deviation.
+    Default,
     /// Each choice is random, by this seed.
     Random {
         /// The seed.
@@ -52,6 +57,9 @@ impl<'a> Wanted<'a> {
     /// Reads the value; `None` if it is malformed. The file is not looked at.
     #[must_use]
     pub fn parse(value: &'a str) -> Option<Self> {
+        if value == DEFAULT {
+            return Some(Self::Default);
+        }
         let (kind, rest) = value.split_once(':')?;
         match kind {
             "random" => Some(Self::Random {
@@ -160,6 +168,7 @@ mod tests {
         );
         let pct = Wanted::Pct { seed: 3, depth: 4 };
         assert_eq!(Wanted::parse("pct:3:d=4"), Some(pct));
+        assert_eq!(Wanted::parse(DEFAULT), Some(Wanted::Default));
         let replay = Wanted::Replay { file: "a:b" };
         assert_eq!(Wanted::parse("replay:a:b"), Some(replay));
         for text in [
@@ -176,6 +185,7 @@ mod tests {
             "pct:1:d=1001",
             "pct:x:d=3",
             "replay:",
+            "default:",
         ] {
             assert_eq!(Wanted::parse(text), None, "{text:?}");
         }

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
-use heist_core::hosting;
+use heist_core::hosting::{self, Patience};
 #[cfg(doc)]
 use heist_core::{JoinHandle, ThreadPool, Waiting};
 
@@ -61,11 +61,12 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     let signal = Arc::new(Signal(hosting::Wake::new()));
     let waker = Waker::from(Arc::clone(&signal));
     let mut context = Context::from_waker(&waker);
+    let mut patience = Patience::default();
     loop {
         let poll = polling(|| future.as_mut().poll(&mut context));
         if let Poll::Ready(output) = poll {
             return output;
         }
-        signal.0.wait();
+        signal.0.wait(&mut patience);
     }
 }

@@ -377,3 +377,29 @@ fn a_strict_frame_that_always_finds_something_has_another_worker_step_in() {
         }
     }
 }
+
+/// It never waits, and what it looks at is set by a job that it must not run.
+#[test]
+fn a_strict_frame_whose_future_yields_and_yields_has_another_worker_step_in() {
+    for workers in [1, 2] {
+        let builder = ThreadPoolBuilder::new().num_threads(workers);
+        let pool = builder.waiting(Waiting::Descendants).build();
+        let pool = pool.expect("a pool");
+        let is_set = Arc::new(AtomicBool::new(false));
+        let frames: Vec<_> = (0..workers)
+            .map(|_| {
+                let is_set = Arc::clone(&is_set);
+                pool.submit(move || {
+                    block_on(async {
+                        while !is_set.load(Ordering::Relaxed) {
+                            yield_now().await;
+                        }
+                    });
+                })
+            })
+            .collect();
+        pool.submit(move || is_set.store(true, Ordering::Relaxed))
+            .join();
+        frames.into_iter().for_each(heist_core::JoinHandle::join);
+    }
+}

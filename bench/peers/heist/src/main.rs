@@ -1,6 +1,6 @@
 //! The workloads on heist: as it is by default, in the package `peer-heist-descendants`
 //! with workers that wait for descendants only, in `peer-heist-prompt` with such as serve
-//! jobs from outside in the middle of their own, or in `peer-heist-blocking` with 64 more
+//! jobs from outside in the middle of their own, or in `peer-heist-blocking` with 512 more
 //! for those that block.
 #![forbid(unsafe_code)]
 
@@ -125,7 +125,7 @@ fn builder() -> heist::ThreadPoolBuilder {
     match env!("CARGO_PKG_NAME") {
         "peer-heist-descendants" => builder.waiting(heist::Waiting::Descendants),
         "peer-heist-prompt" => builder.injected(heist::Injected::Prompt),
-        "peer-heist-blocking" => builder.compensation_workers(64),
+        "peer-heist-blocking" => builder.compensation_workers(512),
         _ => builder,
     }
 }

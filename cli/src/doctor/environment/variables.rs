@@ -139,7 +139,7 @@ pub(super) const KNOWN: [Definition; 26] = [
         name: "HEIST_SCHEDULE",
         read_by: Reader::Pools,
         changes: "which worker runs: one at a time, by a seed or a recorded schedule",
-        accepts: "random:SEED, pct:SEED:d=DEPTH, replay:FILE; unset: all that can; Linux only",
+        accepts: "random:SEED, pct:SEED:d=DEPTH, replay:FILE, default; unset: all that can; Linux only",
         rule: Rule::Refuses(is_schedule, NO_POOL),
     },
     Definition {

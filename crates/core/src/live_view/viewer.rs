@@ -16,6 +16,7 @@ use super::seen::{self, MeterLook, Second};
 use super::writer::Writer;
 use crate::base::whole_file;
 use crate::insight::profile;
+use crate::schedule;
 use crate::state::Pool;
 
 /// The pause between two looks.
@@ -108,6 +109,7 @@ impl Viewer {
     }
 
     fn look_for_ever(mut self, mut writer: Writer) {
+        schedule::watches();
         let (bell, lock) = (Condvar::new(), heist_sync::Mutex::new(()));
         loop {
             drop(bell.wait_timeout(lock.lock(), PAUSE));

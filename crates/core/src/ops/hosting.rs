@@ -26,6 +26,7 @@ use crate::state::{Place, Pool};
 use crate::worker::guest::Guest;
 use crate::worker::region::{carrying, woken};
 use crate::worker::signal::Signal;
+use crate::worker::wait;
 use crate::worker::Worker;
 
 /// Where a job that is scheduled on a worker waits.
@@ -425,14 +426,20 @@ impl Wake {
     }
 
     /// Waits until it is set, and resets it. A worker runs jobs meanwhile; any other thread blocks.
+    /// The patience is that of all waits of one frame.
     ///
     /// # Panics
     ///
     /// Panics on another thread than that for which it was made.
-    pub fn wait(&self) {
-        self.0.wait(Worker::current());
+    pub fn wait(&self, patience: &mut Patience) {
+        self.0.wait(Worker::current(), &mut patience.0);
     }
 }
+
+/// How long a frame waits again and again, and runs jobs, before another worker steps in. Dropped,
+/// it says that the frame goes on.
+#[derive(Debug, Default)]
+pub struct Patience(wait::Patience);
 
 impl Default for Wake {
     fn default() -> Self {

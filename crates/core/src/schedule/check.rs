@@ -2,10 +2,12 @@
 
 use std::any::type_name;
 use std::env;
+use std::io::{self, Write as _};
 use std::panic::Location;
+use std::process;
 use std::time::Duration;
 
-use heist_event::schedule::DEPTH_MAX;
+use heist_event::schedule::{DEFAULT, DEPTH_MAX};
 use heist_sync::thread;
 
 use super::inside::Inside;
@@ -17,10 +19,17 @@ const SEEDS: u64 = 100;
 /// The number of workers if nobody says another one: enough for most faults, and few to try.
 const WORKERS: usize = 3;
 
+/// The code with which a program of tests ends that could not check one of them: that of a test
+/// that has failed.
+const NOT_CHECKED: i32 = 101;
+
+/// The most workers of a pool.
+const WORKERS_MAX: usize = 65_535;
+
 /// The time that a run may take if nobody says another one.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs a test under 100 schedules, and panics if it fails under one.
+/// Runs a test under the default schedule and 100 others, and panics if it fails under one.
 ///
 /// A schedule says, by a seed, which of all workers runs and who steals from whom. The test that
 /// calls this runs once under each, from its beginning, in a process of its own: the panic tells of
@@ -108,7 +117,8 @@ impl Default for Check {
 }
 
 impl Check {
-    /// One with 100 seeds from 0 on, three workers and a minute for each run.
+    /// One with the default schedule, 100 seeds from 0 on, three workers, and a minute for each
+    /// run.
     pub fn new() -> Self {
         Self {
             first: 0,
@@ -125,7 +135,7 @@ impl Check {
     ///
     /// If there are none.
     pub fn seeds(mut self, seeds: u64) -> Self {
-        assert!(seeds > 0, "a check without a seed would check nothing");
+        assert!(seeds > 0, "a check of 0 seeds; accepted is a number from 1");
         self.seeds = seeds;
         self
     }
@@ -157,11 +167,12 @@ impl Check {
     ///
     /// # Panics
     ///
-    /// If there are none: as many as there are processors would be another check on each machine.
+    /// If there are none, since as many as there are processors would be another check on each
+    /// machine, or more than 65,535.
     pub fn workers(mut self, workers: usize) -> Self {
         assert!(
-            workers > 0,
-            "a check without a worker; accepted is a number from 1"
+            (1..=WORKERS_MAX).contains(&workers),
+            "a check with {workers} workers; accepted is a number from 1 to {WORKERS_MAX}"
         );
         self.workers = Some(workers);
         self
@@ -194,12 +205,27 @@ impl Check {
         }
         let thread = thread::current();
         let name = name_of_test(thread.name(), type_name::<F>());
-        if let Err(why) = self.search(name, place) {
-            panic!("{why}");
+        match self.search(name, place) {
+            Ok(None) => {}
+            Ok(Some(failure)) => panic!("{failure}"),
+            Err(why) => {
+                // A panic would do for `#[should_panic]`.
+                let _ = writeln!(io::stderr(), "`{name}` was not checked: {why}");
+                process::exit(NOT_CHECKED)
+            }
         }
     }
 
-    fn search(&self, name: &str, place: &'static Location<'static>) -> Result<(), String> {
+    /// The first failure, for people.
+    ///
+    /// # Errors
+    ///
+    /// Says why nothing could be checked.
+    fn search(
+        &self,
+        name: &str,
+        place: &'static Location<'static>,
+    ) -> Result<Option<String>, String> {
         let seeds = match env::var_os("HEIST_SCHEDULE_SEEDS") {
             None => self.seeds,
             Some(given) => parse_seeds(given.to_str()).ok_or_else(|| {
@@ -216,19 +242,26 @@ impl Check {
             workers: self.given_workers(),
             limit: self.limit,
         };
+        let last = self.first.checked_add(seeds - 1).ok_or_else(|| {
+            format!(
+                "a check of {seeds} seeds from {} on; accepted is a first seed with which the last \
+                 is {} at most",
+                self.first,
+                u64::MAX
+            )
+        })?;
         let trials = Trials::new(&test)?;
-        let count = usize::try_from(seeds).unwrap_or(usize::MAX);
-        for seed in (self.first..=u64::MAX).take(count) {
-            let schedule = match self.depth {
-                None => format!("random:{seed}"),
-                Some(depth) => format!("pct:{seed}:d={depth}"),
-            };
+        let by_seed = (self.first..=last).map(|seed| match self.depth {
+            None => format!("random:{seed}"),
+            Some(depth) => format!("pct:{seed}:d={depth}"),
+        });
+        for schedule in std::iter::once(DEFAULT.to_owned()).chain(by_seed) {
             match trials.run(&schedule)? {
                 Ended::Well => {}
-                Ended::Badly(how) => return Err(trials.keep(&schedule, &how)),
+                Ended::Badly(how) => return Ok(Some(trials.keep(&schedule, &how))),
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// `None` if the variable that the processes inherit says the number.
@@ -294,7 +327,13 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "a check without a seed would check nothing")]
+    #[should_panic(expected = "70000 workers; accepted is a number from 1 to 65535")]
+    fn so_is_one_with_more_workers_than_a_pool_may_have() {
+        let _ = Check::new().workers(70_000);
+    }
+
+    #[test]
+    #[should_panic(expected = "a check of 0 seeds; accepted is a number from 1")]
     fn a_check_without_seeds_is_refused() {
         let _ = Check::new().seeds(0);
     }

@@ -16,8 +16,8 @@ pub(super) const SCHEDULE: &str = "schedule";
 pub(super) const SAID: &str = "said";
 pub(super) const NOTES: &str = "notes";
 
-/// The thread that looks at the parent.
-static WATCHER: OnceLock<Option<u32>> = OnceLock::new();
+/// Whether there is a thread that looks at the parent.
+static WATCHER: OnceLock<bool> = OnceLock::new();
 
 /// The process is one of a check.
 pub(super) struct Inside {
@@ -31,19 +31,15 @@ pub(super) fn value(folder: &Path) -> std::ffi::OsString {
     value
 }
 
-/// The number of the thread that looks at the parent, if there is one: it is not the program's.
-pub(super) fn watcher() -> Option<u32> {
-    WATCHER.get().copied().flatten()
-}
-
 impl Inside {
     /// `None` if the process is none of a check. A child of such a process has the variable, too.
     #[cfg(target_os = "linux")]
     pub(super) fn here() -> Option<Self> {
         use std::os::unix::process::parent_id;
 
-        use heist_sync::thread_state::present_thread;
         use heist_sync::{thread, Futex};
+
+        use super::monitor;
 
         /// Between two looks at the parent.
         const PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
@@ -58,15 +54,15 @@ impl Inside {
         WATCHER.get_or_init(|| {
             let (folder, started) = (folder.clone(), std::sync::mpsc::channel());
             let watch = move || {
-                let _ = started.0.send(present_thread());
+                monitor::watches();
+                let _ = started.0.send(());
                 while parent_id() == parent {
                     Futex::new(0).wait_timeout(0, PAUSE);
                 }
                 leave(&folder);
             };
             let thread = thread::Builder::new().name("heist-check".to_owned());
-            thread.spawn(watch).ok()?;
-            started.1.recv().ok()?
+            thread.spawn(watch).is_ok() && started.1.recv().is_ok()
         });
         Some(Self { folder })
     }

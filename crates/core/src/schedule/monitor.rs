@@ -2,6 +2,7 @@
 //! reports that nothing can run any more.
 
 use std::io::{self, Write as _};
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use heist_sync::atomic::Ordering;
@@ -11,7 +12,6 @@ use heist_sync::thread_state::{self, present_thread, ThreadState};
 use heist_sync::Futex;
 
 use super::baton::{Baton, State};
-use super::inside;
 use super::runner;
 use super::DEADLOCK;
 
@@ -40,6 +40,15 @@ const OTHERS_MAX: Duration = Duration::from_secs(2);
 /// The rounds of searches, without anything else, after which nothing runs.
 const ROUNDS_MAX: u64 = 5_000;
 
+/// The threads of heist's own that look at the program now and then.
+static WATCHERS: std::sync::Mutex<Vec<u32>> = std::sync::Mutex::new(Vec::new());
+
+/// The calling thread is one of heist's own: the program does not wait for it.
+pub(crate) fn watches() {
+    let mut watchers = WATCHERS.lock().unwrap_or_else(PoisonError::into_inner);
+    watchers.extend(present_thread());
+}
+
 /// Starts the thread that looks.
 pub(super) fn start() {
     let thread = thread::Builder::new().name("heist-schedule".to_owned());
@@ -51,7 +60,6 @@ pub(super) fn start() {
 
 /// The state of the monitor between two looks.
 struct Monitor {
-    me: Option<u32>,
     /// The point that the holder had come to at the last look.
     points: u64,
     since: Instant,
@@ -73,8 +81,8 @@ struct Still {
 }
 
 fn look_for_ever() {
+    watches();
     let mut monitor = Monitor {
-        me: present_thread(),
         points: u64::MAX,
         since: Instant::now(),
         cpu_ns: None,
@@ -103,7 +111,7 @@ impl Monitor {
             _ => {}
         }
         let is_still = baton.holder.is_none() || baton.rounds > ROUNDS_MAX;
-        let patience = is_still.then(|| self.patience(baton)).flatten();
+        let patience = is_still.then(|| Self::patience(baton)).flatten();
         if self.still.is_for_good(patience, Instant::now()) {
             report(baton);
         }
@@ -133,7 +141,7 @@ impl Monitor {
                 return;
             }
             self.waited += 1;
-            let is_alone = self.others().all(thread_state::waits);
+            let is_alone = Self::others().all(thread_state::waits);
             self.waited_alone = if is_alone { self.waited_alone + 1 } else { 0 };
             let may_be_so = baton.is_to_block() != Some(false);
             let is_long = self.waited >= LOOKS_IF_NOT_SO;
@@ -166,10 +174,11 @@ impl Monitor {
     }
 
     /// The threads of the process but those that watch it.
-    fn others(&self) -> impl Iterator<Item = u32> {
-        let (me, watcher) = (self.me, inside::watcher());
-        let threads = thread_state::all_threads().into_iter();
-        threads.filter(move |&id| Some(id) != me && Some(id) != watcher)
+    fn others() -> impl Iterator<Item = u32> {
+        let watchers = WATCHERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut threads = thread_state::all_threads();
+        threads.retain(|id| !watchers.contains(id));
+        threads.into_iter()
     }
 
     fn has_run_for_long(&mut self, id: u32) -> bool {
@@ -185,7 +194,7 @@ impl Monitor {
 
     /// The time after which this is a deadlock: a runner waits for another one, no thread of the
     /// process runs, and no runner waits for a time of its own. `None` if it is not.
-    fn patience(&self, baton: &Baton) -> Option<Duration> {
+    fn patience(baton: &Baton) -> Option<Duration> {
         let waits = baton.runners.iter().any(|runner| match runner.state {
             State::Blocked => true,
             State::Waits(_) => !runner.is_worker,
@@ -195,7 +204,7 @@ impl Monitor {
             return None;
         }
         let mut patience = Duration::ZERO;
-        for id in self.others() {
+        for id in Self::others() {
             let mut runners = baton.runners.iter();
             let runner = runners.find(|it| it.thread == Some(id) && it.state != State::Gone);
             if runner.is_some_and(|runner| runner.state == State::Able) {

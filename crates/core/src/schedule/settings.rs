@@ -76,6 +76,7 @@ fn begin(value: &OsStr) -> Result<(), String> {
 
 fn asked(wanted: Wanted<'_>) -> Result<Asked, String> {
     match wanted {
+        Wanted::Default => Ok((Rule::Replay(Vec::new()), None)),
         Wanted::Random { seed } => Ok((Rule::Random { seed }, None)),
         Wanted::Pct { seed, depth } => Ok((Rule::Pct { seed, depth }, None)),
         Wanted::Replay { file } => read(file),

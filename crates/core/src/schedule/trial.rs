@@ -7,7 +7,7 @@
 use std::env;
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{Read as _, Seek as _, SeekFrom};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, ExitStatus, Stdio};
@@ -92,20 +92,31 @@ impl<'a> Trials<'a> {
         }
         let program = env::current_exe()
             .map_err(|error| format!("cannot find the program of this test: {error}"))?;
-        let nth = {
-            let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
-            *folders += 1;
-            *folders
-        };
         remove_old_folders(&env::temp_dir());
-        let folder = env::temp_dir().join(format!("{FOLDER}{}-{nth}", process::id()));
-        fs::create_dir(&folder)
-            .map_err(|error| format!("cannot make the folder {}: {error}", folder.display()))?;
-        Ok(Self {
-            test,
-            program,
-            folder,
-        })
+        loop {
+            let nth = {
+                let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+                *folders += 1;
+                *folders
+            };
+            let folder = env::temp_dir().join(format!("{FOLDER}{}-{nth}", process::id()));
+            match fs::create_dir(&folder) {
+                // Of an earlier process with this number, where somebody may want to repeat a
+                // failure.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    let folder = folder.display();
+                    return Err(format!("cannot make the folder {folder}: {error}"));
+                }
+                Ok(()) => {
+                    return Ok(Self {
+                        test,
+                        program,
+                        folder,
+                    })
+                }
+            }
+        }
     }
 
     fn schedule(&self) -> PathBuf {
@@ -203,7 +214,7 @@ impl<'a> Trials<'a> {
         )
     }
 
-    fn wait(&self, mut command: Command) -> std::io::Result<Status> {
+    fn wait(&self, mut command: Command) -> io::Result<Status> {
         let begun = Instant::now();
         let mut child = command.spawn()?;
         let said = self.said();

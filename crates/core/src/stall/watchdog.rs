@@ -13,6 +13,7 @@ use heist_sync::{Condvar, Mutex};
 use super::judge::{Judge, Look};
 use super::seen::{is_in_program, Seen};
 use super::text::Stall;
+use crate::schedule;
 use crate::state::{Doing, Frames, Pool, Stack, Wait};
 
 /// The longest pause between two looks.
@@ -132,6 +133,7 @@ fn workers_with_frames(stacks: &[Stack]) -> Vec<Seen> {
 }
 
 fn look_for_ever(patience: Duration) {
+    schedule::watches();
     let pause = PAUSE_MAX.min(patience / LOOKS);
     let (bell, lock) = (Condvar::new(), Mutex::new(()));
     let mut last = Instant::now();

@@ -8,7 +8,7 @@
 //! workers. It parks when more are out than are needed, once its stack is empty: for some time
 //! there may be more at work. (The word is that of Java's ForkJoinPool.)
 
-use heist_sync::atomic::{AtomicBool, Ordering};
+use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heist_sync::Mutex;
 
 use crate::sleep::Sleep;
@@ -19,6 +19,8 @@ pub(crate) struct Compensation {
     places: Mutex<Places>,
     /// More are out or in reserve than are wanted. A hint, written under the lock.
     has_surplus: AtomicBool,
+    /// One more than the highest index of a worker that has been started, written under the lock.
+    reach: AtomicUsize,
     /// The first index.
     first: usize,
     /// The most compensation workers.
@@ -55,9 +57,19 @@ impl Compensation {
                 have_threads: vec![false; most],
             }),
             has_surplus: AtomicBool::new(false),
+            reach: AtomicUsize::new(first),
             first,
             most,
         }
+    }
+
+    /// One more than the highest index of a worker of the pool that may have a job.
+    ///
+    /// Relaxed, as where it is written: the thread that is started comes behind that, and so does
+    /// whoever learns of a job of its own.
+    #[inline]
+    pub(crate) fn reach(&self) -> usize {
+        self.reach.load(Ordering::Relaxed)
     }
 
     /// The most compensation workers.
@@ -134,6 +146,8 @@ impl Compensation {
             if !sleep.comes_out(index) {
                 return false;
             }
+            self.reach
+                .store(self.reach().max(index + 1), Ordering::Relaxed);
             let has_thread = &mut places.have_threads[index - self.first];
             *has_thread = *has_thread || start();
             let comes = *has_thread;

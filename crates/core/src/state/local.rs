@@ -76,15 +76,15 @@ pub(crate) struct Pushes {
 pub(crate) struct Order {
     /// Decides when a job from outside comes before the worker's own.
     pub(crate) turns: Cell<Turns>,
-    /// Since when lanes have come before the worker's own jobs, without one of these in between,
-    /// and how many jobs it had run by the last time.
-    pub(crate) lanes_first: Cell<Option<(u64, u64)>>,
+    /// Since when lanes and hinted jobs have come before the worker's own jobs, without one of
+    /// these in between, and the slot behind those then.
+    pub(crate) lanes_first: Cell<Option<(u64, usize)>>,
     /// The priority of the job from outside that runs in the middle of another one here, or of an
     /// urgent one below: only a more urgent job may run on top.
     pub(crate) serving: Cell<Priority>,
     /// How often the main loop has come to the lanes.
     pub(crate) lanes_reached: Cell<u32>,
-    /// The time since which the worker has passed over its queue of hinted jobs.
+    /// The time since which the worker has passed over hinted jobs.
     pub(crate) queue_passed_ns: Cell<Option<u64>>,
     /// Since when there has been mail, as far as the worker looked, for which it had no turn.
     pub(crate) mail_passed_ns: Cell<Option<u64>>,

@@ -162,6 +162,12 @@ impl Pool {
         self.workers.iter().map(|worker| &**worker)
     }
 
+    /// Those among which each worker is that may have a job in its deque.
+    #[inline]
+    pub(crate) fn victims(&self) -> impl ExactSizeIterator<Item = &WorkerState<Self>> {
+        self.workers().take(self.compensation.reach())
+    }
+
     /// The workers that have a thread, with their indices; compensation workers that are started
     /// while the others are looked at are among them.
     pub(crate) fn started(&self) -> impl Iterator<Item = (usize, &WorkerState<Self>)> {
@@ -263,7 +269,7 @@ impl Pool {
     /// worker long enough. Its own deque does not count: the jobs there belong to waiting frames.
     pub(crate) fn sees_a_job(&self, worker: usize) -> bool {
         let mut others = self
-            .workers()
+            .victims()
             .enumerate()
             .filter(|&(index, _)| index != worker);
         !self.lanes.is_empty()

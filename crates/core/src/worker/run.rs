@@ -135,10 +135,14 @@ impl Worker {
     /// 1. As for [`DetachedJob::execute`].
     #[inline(never)]
     unsafe fn serve(&self, job: DetachedJob, serving: Priority) {
-        let before = self.local().order.serving.replace(serving);
+        let order = &self.local().order;
+        let before = order.serving.replace(serving);
+        // The worker's own jobs wait below, whatever this one has on top.
+        let first = order.lanes_first.take();
         // SAFETY: by 1.
         unsafe { job.finish(None) };
-        self.local().order.serving.set(before);
+        order.lanes_first.set(first);
+        order.serving.set(before);
     }
 
     // Separate functions, or a popped job would pay for the frame that these need.

@@ -69,7 +69,16 @@ impl Worker {
         let mut rng = self.local().search.rng.get();
         let found = match &self.state().neighbours {
             None => {
-                let victims = Victims::new(&mut rng, self.index(), self.pool().workers().len());
+                let (all, few) = (self.pool().victims().len(), self.pool().len());
+                // Hundreds of compensation workers, none of which has a job, would take longer to
+                // look at than a thread to wake.
+                let (first, turn) = match few < all {
+                    true => (few, rng.below(few)),
+                    false => (0, 0),
+                };
+                let first = (0..first).map(|nth| (nth + turn) % few);
+                let first = first.filter(|&victim| victim != self.index());
+                let victims = first.chain(Victims::new(&mut rng, self.index(), all));
                 self.try_each(victims.map(|victim| (victim, true)), take)
             }
             Some(neighbours) => {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::base::latch::{BlockingLatch, CoreLatch, Latch};
 use crate::state::{Pool, Wait};
+use crate::worker::wait::Patience;
 use crate::worker::Worker;
 
 /// A latch that its waiter resets. Shares keep it in place, also while it is being set.
@@ -48,8 +49,8 @@ impl Signal {
     }
 
     /// Waits until the signal is set, and resets it: a worker helps meanwhile, any other thread
-    /// blocks.
-    pub(crate) fn wait(&self, caller: Option<&Worker>) {
+    /// blocks. If it is set already, one has a round of a wait, with this patience.
+    pub(crate) fn wait(&self, caller: Option<&Worker>, patience: &mut Patience) {
         match (self, caller) {
             (Self::Worker { core, pool, index }, Some(worker)) => {
                 assert!(
@@ -58,7 +59,7 @@ impl Signal {
                 );
                 if core.probe() {
                     // It has set the signal itself, to let others go first.
-                    worker.lets_others_go();
+                    worker.lets_others_go(patience);
                 }
                 // The job that sets the signal may be one that this job has pushed.
                 worker.wait_until(core, Wait::Event, None, Worker::pushed_in_job_from);

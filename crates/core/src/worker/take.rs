@@ -162,19 +162,36 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn take_turn(&self) -> Option<Job> {
-        let (pool, local, is_deep) = (self.pool(), self.local(), self.is_deep());
+        let (pool, is_deep) = (self.pool(), self.is_deep());
         let has_own = self.has_pending() || !self.state().mailbox.is_empty();
         if pool.lanes.hold_normal_only() && !has_own && !is_deep {
             // Only a look at the victims comes before such a job, and needs no clock.
             return None;
         }
-        let now_ns = pool.now_ns();
-        let is_queued = self.state().hinted.since_ns().is_some();
-        if is_queued && !is_deep && self.has_passed_over_its_queue(now_ns) {
-            return self.take_hinted();
+        let (now_ns, tail) = (pool.now_ns(), self.next_slot());
+        let first = &self.local().order.lanes_first;
+        // If there are fewer in the deque by now, one of them has run.
+        let goes_on = first.get().filter(|&(_, then)| has_own && tail >= then);
+        let (since_ns, then) = goes_on.unwrap_or((now_ns, tail));
+        if Priority::is_late(since_ns, now_ns) {
+            // Those before the worker's own are passed over for as long.
+            first.set(None);
+            return None;
         }
+        let job = self.take_before_own(is_deep, now_ns);
+        first.set((has_own && job.is_some()).then_some((since_ns, then)));
+        job
+    }
+
+    /// A job from a lane or a queue of hinted ones that comes before the worker's own, if one does.
+    fn take_before_own(&self, is_deep: bool, now_ns: u64) -> Option<Job> {
+        let (pool, local) = (self.pool(), self.local());
+        if !is_deep && pool.lanes.are_hinted() && self.has_passed_over_hinted(now_ns) {
+            return self.take_hinted().or_else(|| self.take_late());
+        }
+        let is_queued = self.state().hinted.since_ns().is_some();
         if let Some(lane) = pool.lanes.first(now_ns).filter(|_| !is_deep) {
-            return self.take_before_own(lane, has_own, now_ns);
+            return self.take_from(lane);
         }
         let is_normal = pool.lanes.holds(Priority::Normal);
         if !is_queued && !is_normal {
@@ -185,10 +202,8 @@ impl Worker {
         local.order.turns.set(turns);
         if is_deep {
             None
-        } else if is_normal && is_due {
+        } else if is_normal && (is_due || pool.prompt) {
             self.take_from(Priority::Normal)
-        } else if is_normal && pool.prompt {
-            self.take_before_own(Priority::Normal, has_own, now_ns)
         } else if is_due {
             local.order.turns.set(Turns::new());
             self.take_hinted()
@@ -197,33 +212,14 @@ impl Worker {
         }
     }
 
-    /// A job from this lane, which comes before the worker's own; but these are not passed over for
-    /// longer than a lane either.
-    fn take_before_own(&self, lane: Priority, has_own: bool, now_ns: u64) -> Option<Job> {
-        let first = &self.local().order.lanes_first;
-        if !has_own {
-            first.set(None);
-            return self.take_from(lane);
-        }
-        let ran = self.state().counters.executed.get();
-        // If more than the lane's last job has run since, one of its own has been among them.
-        let goes_on = first.get().filter(|&(_, before)| ran <= before + 1);
-        let since_ns = goes_on.map_or(now_ns, |(since_ns, _)| since_ns);
-        if Priority::is_late(since_ns, now_ns) {
-            first.set(None);
-            return None;
-        }
-        first.set(Some((since_ns, ran)));
-        self.take_from(lane)
-    }
-
-    /// True if the worker's own queue has waited as long as a lane may. If not, counts that it was
-    /// passed over once more.
-    fn has_passed_over_its_queue(&self, now_ns: u64) -> bool {
+    /// True if hinted jobs, this worker's or others', have waited as long as a lane may, as far as
+    /// this worker looked. If not, counts that they were passed over once more.
+    fn has_passed_over_hinted(&self, now_ns: u64) -> bool {
         let passed_ns = &self.local().order.queue_passed_ns;
         let since_ns = passed_ns.get().unwrap_or(now_ns);
-        passed_ns.set(Some(since_ns));
-        Priority::is_late(since_ns, now_ns)
+        let is_late = Priority::is_late(since_ns, now_ns);
+        passed_ns.set((!is_late).then_some(since_ns));
+        is_late
     }
 
     /// A job from a lane that no worker is free to take, in a prompt pool, if it is more urgent

@@ -1,6 +1,7 @@
 //! A worker's wait: it runs the jobs that may run here, searches, or withdraws.
 
 use std::ptr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use heist_event::EventKind;
@@ -14,7 +15,7 @@ use crate::base::unwind::AbortOnUnwind;
 use crate::insight::call::Pause;
 use crate::policy::{IdleLadder, IdleStep, Priority};
 use crate::schedule::{self, Point};
-use crate::state::{Doing, Wait};
+use crate::state::{Doing, Pool, Wait};
 use crate::worker::backlog::Backlog;
 use crate::worker::Worker;
 
@@ -24,14 +25,48 @@ const ROUNDS: u32 = 32;
 /// So much is added for a round to a word that overflows at the last: two instructions in all.
 const ROUND: u8 = ((1 << u8::BITS) / ROUNDS) as u8;
 
-/// Whether a wait in which only descendants run never finds itself without one.
-#[derive(Clone, Copy)]
-enum HeldUp {
-    No,
-    /// Since then, as far as it looked.
+/// How long a frame goes on that runs descendants only, and never stops, before another worker
+/// steps in: the job for which it waits may be one that it must not run. As long as a lane may be
+/// passed over.
+#[derive(Debug, Default)]
+pub(crate) enum Patience {
+    /// It has not gone on for long, as far as it looked.
+    #[default]
+    Fresh,
+    /// Since then.
     Since(u64),
-    /// Another worker works in its place.
-    Replaced,
+    /// Another worker works in the place of this pool's.
+    Replaced(Arc<Pool>),
+}
+
+impl Patience {
+    /// The frame goes on, on this worker.
+    #[cold]
+    #[inline(never)]
+    fn goes_on(&mut self, worker: &Worker) {
+        let pool = worker.pool();
+        if pool.compensation.most() == 0 || pool.members.is_some() {
+            return;
+        }
+        let now_ns = pool.now_ns();
+        match *self {
+            Self::Fresh => *self = Self::Since(now_ns),
+            Self::Since(since_ns) if Priority::is_late(since_ns, now_ns) => {
+                let called = pool.compensate(worker.index());
+                worker.state().counters.wakes.add(called as u64);
+                *self = Self::Replaced(pool.share());
+            }
+            Self::Since(_) | Self::Replaced(_) => {}
+        }
+    }
+}
+
+impl Drop for Patience {
+    fn drop(&mut self) {
+        if let Self::Replaced(pool) = self {
+            pool.compensation.give_back();
+        }
+    }
 }
 
 impl Worker {
@@ -79,11 +114,11 @@ impl Worker {
         // about to set.
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
         let mut ladder = IdleLadder::new(self.pool().is_oversubscribed());
-        let (mut rounds, mut held_up) = (0, HeldUp::No);
+        let (mut rounds, mut patience) = (0, Patience::default());
         self.on_top(|| {
             while !latch.probe() {
                 if self.has_a_round(&mut rounds, is_strict) && is_strict {
-                    self.is_held_up(&mut held_up);
+                    patience.goes_on(self);
                 }
                 if self.run_own(oldest(self), is_strict)
                     || backlog.is_some_and(|backlog| backlog.run_one(self))
@@ -100,31 +135,8 @@ impl Worker {
                 }
             }
         });
-        if matches!(held_up, HeldUp::Replaced) {
-            self.pool().compensation.give_back();
-        }
+        drop(patience);
         abort.defuse();
-    }
-
-    /// Has another worker step in for this one, whose wait has run descendants for as long as a
-    /// lane may be passed over: the job for which it waits may be one that it must not run.
-    #[cold]
-    #[inline(never)]
-    fn is_held_up(&self, held_up: &mut HeldUp) {
-        let pool = self.pool();
-        if pool.compensation.most() == 0 || pool.members.is_some() {
-            return;
-        }
-        let now_ns = pool.now_ns();
-        match *held_up {
-            HeldUp::No => *held_up = HeldUp::Since(now_ns),
-            HeldUp::Since(since_ns) if Priority::is_late(since_ns, now_ns) => {
-                let called = pool.compensate(self.index());
-                self.state().counters.wakes.add(called as u64);
-                *held_up = HeldUp::Replaced;
-            }
-            HeldUp::Since(_) | HeldUp::Replaced => {}
-        }
     }
 
     /// Waits until the latch is set, when the initialiser of this `Once` has ended, and runs pieces
@@ -210,7 +222,10 @@ impl Worker {
 
     /// Has a round of a wait that is over: runs a job, if there is one that may run here.
     #[cold]
-    pub(crate) fn lets_others_go(&self) {
+    pub(crate) fn lets_others_go(&self, patience: &mut Patience) {
+        if self.is_strict() {
+            patience.goes_on(self);
+        }
         self.store_tail();
         self.on_top(|| {
             self.run_late(self.is_strict());

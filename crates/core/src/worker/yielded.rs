@@ -207,7 +207,7 @@ impl Worker {
     /// round notes one such job, beginning with the next worker, so that each gets noted.
     pub(crate) fn steal_yielded(&self) -> Option<Job> {
         let (pool, noted) = (self.pool(), self.local().order.alone.get());
-        let (next, before) = (noted.0 + 1..pool.workers().len(), 0..=noted.0);
+        let (next, before) = (noted.0 + 1..pool.victims().len(), 0..=noted.0);
         let mut jobs = next
             .chain(before)
             .filter(|&victim| victim != self.index())

@@ -48,7 +48,7 @@ fn sort_by_way<T, S, L>(
     participate(move || {
         let shares = match may_be_interrupted() {
             // The standard library's sort goes on to its end.
-            true => items.len() / INTERRUPTIBLE_SHARE,
+            true => items.len().div_ceil(INTERRUPTIBLE_SHARE),
             false => 1,
         };
         let workers = current_num_threads().max(shares);

@@ -11,6 +11,8 @@ use std::mem::{needs_drop, MaybeUninit};
 use std::ops::Range;
 use std::{ptr, slice};
 
+use heist_core::checkpoint;
+
 use super::both;
 use super::merge::{is_wide, merge_into};
 use super::order::{last_run, overlap, Direction, Order};
@@ -91,6 +93,7 @@ where
     L: Fn(&T, &T) -> bool + Sync,
 {
     if levels == 0 {
+        checkpoint();
         (order.sort)(items);
         return Place::Slice;
     }

@@ -7,6 +7,8 @@
 
 use std::ops::Range;
 
+use heist_core::checkpoint;
+
 use super::both;
 use super::order::{overlap, Order};
 use super::partition::{exchange, partition_by};
@@ -33,6 +35,7 @@ where
 {
     // Not once more because one half is a little larger than the other.
     if items.len() <= part_len + part_len / 4 || times == 0 {
+        checkpoint();
         return (order.sort)(items);
     }
     let workers = (items.len() + part_len / 2) / part_len;

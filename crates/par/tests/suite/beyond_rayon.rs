@@ -249,7 +249,7 @@ fn no_loop_is_cut_that_has_no_items_or_whose_consumer_wants_no_more() {
 /// The standard library's sort of all items, on one worker, saw no token.
 #[test]
 fn a_cancelled_sort_ends_after_some_comparisons_and_keeps_the_items() {
-    const LEN: usize = if cfg!(miri) { 4_000 } else { 400_000 };
+    const LEN: usize = if cfg!(miri) { 4_000 } else { 300_000 };
     type Sort = fn(&mut [usize], &(dyn Fn() + Sync));
     let sorts: [(&str, Sort); 2] = [
         ("stable", |items, compared| {
@@ -288,7 +288,7 @@ fn a_cancelled_sort_ends_after_some_comparisons_and_keeps_the_items() {
                 let (mut items, ended, comparisons) = run(all / 10 * share);
                 assert!(ended.is_err(), "{name} with {workers}");
                 let late = comparisons - all / 10 * share;
-                assert!(late <= all / 3, "{late} of {all}, {name} with {workers}");
+                assert!(late <= all / 4, "{late} of {all}, {name} with {workers}");
                 items.sort_unstable();
                 assert!(items == sorted, "{name} with {workers} loses items");
             }
