@@ -57,12 +57,20 @@ impl Worker {
             thread::yield_now();
             let ended_ns = self.pool().now_ns();
             counted.count(began_ns, ended_ns);
-            if !counted.may_yield(ended_ns) {
+            if !counted.may_yield(ended_ns) || self.glances() {
                 break;
             }
             began_ns = ended_ns;
         }
         yields.set(counted);
+    }
+
+    /// True if there is a job somewhere, as far as a glance tells. Among many workers some other one
+    /// is about to look, and this one would take long.
+    fn glances(&self) -> bool {
+        const FEW: usize = 4;
+        let pool = self.pool();
+        pool.victims().len() <= FEW && pool.sees_a_job(self.index())
     }
 
     /// Tells the profile, if there is one, that the worker, which has no job, yields or sleeps.
