@@ -65,8 +65,8 @@ impl Worker {
         yields.set(counted);
     }
 
-    /// True if there is a job somewhere, as far as a glance tells. Among many workers some other one
-    /// is about to look, and this one would take long.
+    /// True if there is a job somewhere, as far as a glance tells. Among many workers some other
+    /// one is about to look, and this one would take long.
     fn glances(&self) -> bool {
         const FEW: usize = 4;
         let pool = self.pool();
