@@ -402,17 +402,17 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Sets the number of compensation workers, which work in the place of workers that
-    /// [block](crate::blocking), or that [wait](Self::waiting) and may run none of the queued jobs.
-    /// The default is none, or with [`Waiting::Descendants`] as many as workers.
+    /// [block](crate::blocking), or that [wait](Self::waiting) and find nothing that they may run,
+    /// or only that for 10 ms. The default is none, or as many as workers with
+    /// [`Waiting::Descendants`].
     ///
     /// A compensation worker steps in when there is a job for which no worker is free, and its
     /// thread starts when it does so for the first time. Its index is above those of the workers,
-    /// and broadcasts do not reach it. Each has a deque, which thieves search, too, so that many of
-    /// them make a search longer. When a worker is back there may be one too many at work, until
-    /// the compensation worker has finished its job.
+    /// and broadcasts do not reach it. Each that has started has a deque, which thieves search, so
+    /// that many make a search longer. When a worker is back there may be one too many at work,
+    /// until the compensation worker has finished its job.
     ///
-    /// Building the pool fails with more than [`max_num_threads`](crate::max_num_threads) workers
-    /// of both kinds.
+    /// Building fails with more than [`max_num_threads`](crate::max_num_threads) workers of both.
     ///
     /// # Examples
     ///

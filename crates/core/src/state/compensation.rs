@@ -2,7 +2,8 @@
 //! job.
 //!
 //! With [`Waiting::Descendants`](crate::Waiting) a worker that waits may find nothing that it may
-//! run, while other jobs are queued; one in [`blocking`](crate::blocking) runs none. Then a
+//! run, while other jobs are queued, or nothing but such jobs for long (`Patience` in
+//! `worker/wait.rs`); one in [`blocking`](crate::blocking) runs none. Then a
 //! compensation worker, which has a stack of its own, is put in reserve (`sleep/reserve.rs`), and
 //! comes out when there is a job for which no worker is free, so that as many work as the pool has
 //! workers. It parks when more are out than are needed, once its stack is empty: for some time
