@@ -5,7 +5,6 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::panic::Location;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 /// Names the process that made this one for a check, and the folder of that check.
 pub(super) const VARIABLE: &str = "HEIST_SCHEDULE_CHECK";
@@ -15,9 +14,6 @@ pub(super) const FILES: [&str; 3] = [SCHEDULE, SAID, NOTES];
 pub(super) const SCHEDULE: &str = "schedule";
 pub(super) const SAID: &str = "said";
 pub(super) const NOTES: &str = "notes";
-
-/// Whether there is a thread that looks at the parent.
-static WATCHER: OnceLock<bool> = OnceLock::new();
 
 /// The process is one of a check.
 pub(super) struct Inside {
@@ -36,6 +32,7 @@ impl Inside {
     #[cfg(target_os = "linux")]
     pub(super) fn here() -> Option<Self> {
         use std::os::unix::process::parent_id;
+        use std::sync::OnceLock;
 
         use heist_sync::{thread, Futex};
 
@@ -43,6 +40,9 @@ impl Inside {
 
         /// Between two looks at the parent.
         const PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
+
+        /// Whether there is a thread that looks at the parent.
+        static WATCHER: OnceLock<bool> = OnceLock::new();
 
         let value = std::env::var_os(VARIABLE)?.into_string().ok()?;
         let (parent, folder) = value.split_once(':')?;
