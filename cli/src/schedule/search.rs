@@ -39,10 +39,9 @@ pub(super) const NOTES: &str = "\
 The program has to be on heist, or on rayon with heist's rayon-core in its
 place. It runs with HEIST_SCHEDULE=default once, and then with random:SEED: one
 worker at a time, and the seed says which (with --depth pct:SEED:d=D). By
-default nobody steals while a worker has work. A run fails if its
-exit code is not 0, if a signal kills it, if it takes longer than the limit, or
-if nothing can run any more, which heist reports as a deadlock, with exit code
-86.
+default nobody steals while a worker has work. A run fails if its exit code is
+not 0, if a signal kills it, if it takes longer than the limit, or if nothing
+can run any more, which heist reports as a deadlock, with exit code 86.
 
 A program in which a seed is to find something should do the same if heist does,
 be small, and check its results: a wrong one is a failure only if the program

@@ -352,9 +352,8 @@ pub trait ParallelSliceMut<T: Send> {
     /// Sorts; equal items keep their order.
     ///
     /// As [`slice::sort`], which sorts small slices, and those of a pool with one worker that end
-    /// in no long run. A call that may be cancelled (`with_cancellation`), and any in a
-    /// prompt pool, sorts 65,536 items at a time, between which it
-    /// may end.
+    /// in no long run. A call that may be cancelled (`with_cancellation`), and any in a prompt
+    /// pool, sorts 65,536 items at a time, between which it may end.
     ///
     /// # Panics
     ///

@@ -122,15 +122,11 @@ impl Host {
             }
             // SAFETY: as above.
             Order::Next => unsafe { worker.push_task(job) },
-            Order::Woken => {
-                worker.note_woken();
-                // SAFETY: as above.
-                unsafe { worker.push_task(Woken(job.0)) }
-            }
+            // SAFETY: as above.
+            Order::Woken => unsafe { worker.push_task(Woken(job.0)) },
             // The present job may wait for it, and then run its descendants only.
             Order::InTurn if !worker.keeps_order() => {
                 worker.local().pushes.was_early.set(true);
-                worker.note_woken();
                 // SAFETY: as above.
                 unsafe { worker.push_task(Woken(job.0)) };
             }

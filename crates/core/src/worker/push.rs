@@ -34,6 +34,9 @@ impl Worker {
         }
         let slot = self.deque().vacant();
         self.note(slot.as_ptr() as usize);
+        if T::WOKEN {
+            self.note_woken();
+        }
         // SAFETY: the slot is vacant, and the task fits; 1. and 2. are handed on.
         let kind = unsafe { DetachedJob::put(slot, task) };
         // SAFETY: the slot holds what the kind says, which may run anywhere.
@@ -115,7 +118,6 @@ impl Worker {
         // SAFETY: the slot is vacant.
         let kind = unsafe { job.put_back(slot) };
         if kind.is_woken() {
-            // It may have come down.
             self.note_woken();
         }
         // SAFETY: the slot holds such a job, and those may run anywhere.

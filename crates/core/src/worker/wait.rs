@@ -64,7 +64,10 @@ impl Patience {
 impl Drop for Patience {
     fn drop(&mut self) {
         if let Self::Replaced(pool) = self {
-            pool.compensation.give_back();
+            // In a forked child somebody may hold the lock for ever.
+            if !pool.born.is_past() {
+                pool.compensation.give_back();
+            }
         }
     }
 }
@@ -127,7 +130,8 @@ impl Worker {
                     ladder = IdleLadder::new(self.pool().is_oversubscribed());
                 } else if is_strict {
                     let has_backlog = || backlog.is_some_and(Backlog::has_a_job);
-                    self.step_down(&mut ladder, latch, has_backlog, self.shared_once());
+                    let (ladder, once) = (&mut ladder, self.shared_once());
+                    self.step_down(ladder, &mut patience, latch, has_backlog, once);
                 } else if Self::is_several() {
                     self.help_as_each(latch);
                 } else {
@@ -155,7 +159,8 @@ impl Worker {
                 if self.run_piece(once) || self.run(self.take_mail()) {
                     ladder = IdleLadder::new(self.pool().is_oversubscribed());
                 } else {
-                    self.step_down(&mut ladder, latch, || false, once);
+                    let patience = &mut Patience::default();
+                    self.step_down(&mut ladder, patience, latch, || false, once);
                 }
             }
         });
@@ -278,6 +283,7 @@ impl Worker {
     fn step_down(
         &self,
         ladder: &mut IdleLadder,
+        patience: &mut Patience,
         latch: &CoreLatch,
         has_backlog: impl Fn() -> bool,
         once: *const (),
@@ -294,6 +300,8 @@ impl Worker {
             IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
             IdleStep::Yield => self.yields(latch),
             IdleStep::Sleep => {
+                // One worker steps in for this one, not two.
+                *patience = Patience::default();
                 let mut is_replaced = false;
                 let replace = || {
                     is_replaced = true;

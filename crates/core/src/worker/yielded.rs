@@ -135,7 +135,7 @@ impl Worker {
             .for_each(|job| self.push_detached(job.into()));
     }
 
-    /// Notes that the next job is one that was woken.
+    /// Notes that the next job, for which there is room now, is one that was woken.
     #[inline(always)]
     pub(crate) fn note_woken(&self) {
         let from = &self.local().pushes.woken_from;
@@ -261,7 +261,6 @@ mod tests {
                 worker.push_detached(unsafe { DetachedJob::new(|| ()) });
             };
             push_plain();
-            worker.note_woken();
             // SAFETY: as above.
             unsafe { worker.push_task(Woken(|| ())) };
             push_plain();
