@@ -112,9 +112,10 @@ fn test_steps<W: Write>(root: &Path, runner: &mut Runner<'_, W>) -> anyhow::Resu
     mutate::add_step(runner)
 }
 
-/// Files of heist-core's tests that also pass when one worker runs at a time, and a seed says which:
-/// so a test that relies on a thief being late, or in time, fails here and not once in a thousand
-/// runs. Left out are those that wait for a time, or for another thread without a call of heist.
+/// Files of heist-core's tests that also pass when one worker runs at a time, and a seed says
+/// which: so a test that relies on a thief being late, or in time, fails here and not once in a
+/// thousand runs. Left out are those that wait for a time, or for another thread without a call of
+/// heist.
 const SCHEDULED: [&str; 6] = [
     "cancelled_jobs",
     "cancelled_scopes",

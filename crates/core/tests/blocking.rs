@@ -424,6 +424,40 @@ fn hundreds_may_block_at_a_time_and_their_threads_are_kept() {
     pool.shutdown();
 }
 
+/// Where jobs block at once some workers are called before they are wanted. Afterwards no more jobs
+/// run at a time than there are workers.
+#[test]
+fn those_who_were_called_ahead_have_gone_when_nobody_blocks() {
+    let (pool, started) = pool_that_counts(32);
+    let (running, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    for _ in 0..3 {
+        pool.scope(|scope| {
+            for _ in 0..200 {
+                scope.spawn(|_| blocking(|| thread::sleep(Duration::from_micros(200))));
+            }
+        });
+        assert!(started.load(Ordering::SeqCst) > 1, "some have come out");
+        loop {
+            most.store(0, Ordering::SeqCst);
+            pool.scope(|scope| {
+                for _ in 0..100 {
+                    scope.spawn(|_| {
+                        let now = running.fetch_add(1, Ordering::SeqCst) + 1;
+                        most.fetch_max(now, Ordering::SeqCst);
+                        thread::yield_now();
+                        running.fetch_sub(1, Ordering::SeqCst);
+                    });
+                }
+            });
+            // Each of them may run a job before it goes.
+            if most.load(Ordering::SeqCst) == 1 {
+                break;
+            }
+        }
+    }
+    pool.shutdown();
+}
+
 /// How many workers a pool has started, as its start handler counts.
 fn pool_that_counts(compensation: usize) -> (ThreadPool, Arc<AtomicUsize>) {
     let started = Arc::new(AtomicUsize::new(0));

@@ -409,8 +409,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// A compensation worker steps in when there is a job for which no worker is free, and its
     /// thread starts when it does so for the first time. Its index is above those of the workers,
     /// and broadcasts do not reach it. Each that has started has a deque, which thieves search, so
-    /// that many make a search longer. When a worker is back there may be one too many at work,
-    /// until the compensation worker has finished its job.
+    /// that many make a search longer. When a worker is back there may be one too many at work, or
+    /// up to four where job after job [blocked](crate::blocking), each until its job has ended.
     ///
     /// Building fails with more than [`max_num_threads`](crate::max_num_threads) workers of both.
     ///

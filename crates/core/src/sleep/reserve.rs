@@ -62,6 +62,12 @@ impl Sleep {
         usize::from(is_called && self.call_reserve(jobs))
     }
 
+    /// Calls somebody in reserve though others search, if those are fewer than `most`. Returns how
+    /// many were called or woken.
+    pub(crate) fn call_another(&self, most: usize, jobs: &impl Jobs) -> usize {
+        usize::from(self.counts().searching() < most && self.call_reserve(jobs))
+    }
+
     /// Calls somebody in reserve. True if one comes, or somebody else was woken.
     pub(super) fn call_reserve(&self, jobs: &impl Jobs) -> bool {
         let is_there = |worker: &usize| self.is_in_reserve(*worker);

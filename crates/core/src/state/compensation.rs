@@ -8,11 +8,19 @@
 //! comes out when there is a job for which no worker is free, so that as many work as the pool has
 //! workers. It parks when more are out than are needed, once its stack is empty: for some time
 //! there may be more at work. (The word is that of Java's ForkJoinPool.)
+//!
+//! A wake-up takes some 20 us where a processor has to come out of its sleep for it. Of jobs that
+//! do nothing but block each would begin so much later than the one before. So as long as those
+//! that come out meet such jobs, some are called ahead: before they are wanted.
 
 use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heist_sync::Mutex;
 
 use crate::sleep::Sleep;
+
+/// The most that are out ahead. 400 jobs that sleep for a millisecond each, with one worker, take
+/// 7.8 ms without any, 6.0 with one, 5.9 with two and 5.2 with four.
+pub(crate) const AHEAD_MAX: usize = 4;
 
 /// The compensation workers of a pool.
 #[derive(Debug)]
@@ -20,6 +28,8 @@ pub(crate) struct Compensation {
     places: Mutex<Places>,
     /// More are out or in reserve than are wanted. A hint, written under the lock.
     has_surplus: AtomicBool,
+    /// How many may be out before they are wanted, written under the lock.
+    ahead: AtomicUsize,
     /// One more than the highest index of a worker that has been started, written under the lock.
     reach: AtomicUsize,
     /// The first index.
@@ -58,6 +68,7 @@ impl Compensation {
                 have_threads: vec![false; most],
             }),
             has_surplus: AtomicBool::new(false),
+            ahead: AtomicUsize::new(0),
             reach: AtomicUsize::new(first),
             first,
             most,
@@ -82,9 +93,33 @@ impl Compensation {
         let mut places = self.places.lock();
         let result = change(&mut places);
         // Relaxed: a thread that sees it looks again under the lock.
-        let has_surplus = places.out > places.wanted;
+        let has_surplus = places.out > self.most_out(&places);
         self.has_surplus.store(has_surplus, Ordering::Relaxed);
         result
+    }
+
+    /// How many may be out or in reserve.
+    fn most_out(&self, places: &Places) -> usize {
+        // Of those that are wanted, or there would be as many when nobody blocks any more.
+        // Relaxed: written under the lock.
+        places.wanted + self.ahead.load(Ordering::Relaxed).min(places.wanted)
+    }
+
+    /// Notes whether the job for which a compensation worker came out blocked: then the next ones
+    /// are likely to.
+    pub(crate) fn note_job(&self, has_blocked: bool) {
+        // Relaxed: a hint, here.
+        let ahead = self.ahead.load(Ordering::Relaxed);
+        if ahead < AHEAD_MAX && has_blocked || ahead > 0 && !has_blocked {
+            self.change(|_| {
+                let ahead = self.ahead.load(Ordering::Relaxed);
+                let ahead = match has_blocked {
+                    true => (ahead + 1).min(AHEAD_MAX),
+                    false => ahead.saturating_sub(1),
+                };
+                self.ahead.store(ahead, Ordering::Relaxed);
+            });
+        }
     }
 
     /// True if more are out or in reserve than are wanted. A hint.
@@ -96,7 +131,7 @@ impl Compensation {
     pub(crate) fn recall(&self, index: usize) -> bool {
         self.has_surplus()
             && self.change(|places| {
-                let is_one_too_many = places.out > places.wanted;
+                let is_one_too_many = places.out > self.most_out(places);
                 if is_one_too_many {
                     places.park(index);
                 }
@@ -110,21 +145,21 @@ impl Compensation {
         self.places.lock().parked.contains(&index)
     }
 
-    /// Notes that a worker withdraws and wants its place taken. True if one that was parked is in
-    /// reserve now.
+    /// Notes that a worker withdraws and wants its place taken. True if some that were parked are
+    /// in reserve now.
     pub(crate) fn want_one(&self, sleep: &Sleep) -> bool {
         self.change(|places| {
             places.wanted += 1;
-            if places.out >= places.wanted {
-                return false;
+            let before = places.out;
+            while places.out < self.most_out(places) {
+                let Some(parked) = places.parked.pop() else {
+                    break;
+                };
+                places.out += 1;
+                // It may not be asleep yet: then it sees that it is not parked any more.
+                sleep.put_in_reserve(parked);
             }
-            let Some(parked) = places.parked.pop() else {
-                return false;
-            };
-            places.out += 1;
-            // It may not be asleep yet: then it sees that it is not parked any more.
-            sleep.put_in_reserve(parked);
-            true
+            places.out > before
         })
     }
 
@@ -138,7 +173,7 @@ impl Compensation {
     /// started: then it is parked, unless another thread has called it.
     pub(crate) fn call(&self, index: usize, sleep: &Sleep, start: impl FnOnce() -> bool) -> bool {
         self.change(|places| {
-            if places.out > places.wanted {
+            if places.out > self.most_out(places) {
                 if sleep.leaves_reserve(index) {
                     places.park(index);
                 }

@@ -125,6 +125,8 @@ pub(crate) struct Thread {
     pub(crate) was_helped: Cell<bool>,
     /// True while the program's code blocks, inside [`blocking`](crate::blocking).
     pub(crate) is_blocked: Cell<bool>,
+    /// True if the job that a compensation worker last ran has blocked.
+    pub(crate) has_blocked: Cell<bool>,
     /// While the worker rests in the function that drives it: how, and since when it has no work.
     pub(crate) nap: Cell<Option<(Nap, u64)>>,
     /// Spare shares of the pool, if the worker may have any.
@@ -181,6 +183,7 @@ impl Local {
                 calls: Cell::new(CallHistory::new()),
                 was_helped: Cell::new(false),
                 is_blocked: Cell::new(false),
+                has_blocked: Cell::new(false),
                 nap: Cell::new(None),
                 stock: Cell::new(None),
                 guests: Cell::new(0),

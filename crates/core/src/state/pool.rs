@@ -22,7 +22,7 @@ use crate::schedule::Members;
 use crate::sleep::{Jobs, Sleep};
 use crate::state::active::Active;
 use crate::state::alert::Alert;
-use crate::state::compensation::Compensation;
+use crate::state::compensation::{Compensation, AHEAD_MAX};
 use crate::state::lanes::Lanes;
 use crate::state::place::Place;
 use crate::state::placement::Placement;
@@ -262,6 +262,20 @@ impl Pool {
             self.sleep.published(self)
         } else {
             0
+        }
+    }
+
+    /// As [`compensate`](Self::compensate), for a worker that blocks: others may have called all
+    /// that are wanted, and then one is called ahead.
+    pub(crate) fn compensate_blocked(&self, worker: usize) -> usize {
+        if self.is_compensating(worker) {
+            self.compensation.note_job(true);
+        }
+        match self.compensate(worker) {
+            0 if self.worker(worker).has_a_job_for_others() || self.sees_a_job(worker) => {
+                self.sleep.call_another(AHEAD_MAX, self)
+            }
+            called => called,
         }
     }
 

@@ -33,9 +33,10 @@ impl Worker {
         let stays = self.deque().service();
         debug_assert!(stays, "no push is under way");
         pool.sleep.begin_blocking();
-        let called = pool.compensate(self.index());
+        let called = pool.compensate_blocked(self.index());
         self.state().counters.wakes.add(called as u64);
         self.local().thread.is_blocked.set(true);
+        self.local().thread.has_blocked.set(true);
         self.hide();
     }
 

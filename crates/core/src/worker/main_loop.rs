@@ -176,7 +176,10 @@ impl Worker {
                 self.look_after_a_search();
                 self.run(job);
             }
-            self.main_loop(|| compensation.recall(index));
+            self.main_loop(|| {
+                compensation.note_job(self.local().thread.has_blocked.replace(false));
+                compensation.recall(index)
+            });
             was_called = false;
             while !was_called && !end.probe() && compensation.is_parked(index) {
                 let is_wanted = || !compensation.is_parked(index);

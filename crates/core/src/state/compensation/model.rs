@@ -11,8 +11,8 @@ use super::Compensation;
 use crate::base::latch::CoreLatch;
 use crate::sleep::{Jobs, Searcher, Sleep, Sleeper};
 
-/// A pool reduced to its sleep, in which the first worker blocks and the last compensates: jobs are
-/// a number.
+/// A pool reduced to its sleep, in which the first worker blocks and those behind the workers
+/// compensate: jobs are a number.
 struct Pool {
     sleep: Sleep,
     compensation: Compensation,
@@ -22,8 +22,8 @@ struct Pool {
     signalled: AtomicBool,
     /// One for each worker.
     end: Vec<CoreLatch>,
-    /// That of the compensation worker, if it has come out.
-    thread: Mutex<Option<JoinHandle<()>>>,
+    /// Those of the compensation workers that have come out.
+    threads: Mutex<Vec<JoinHandle<()>>>,
     me: std::sync::Weak<Self>,
 }
 
@@ -53,7 +53,7 @@ impl Jobs for Pool {
         let start = || {
             let pool = self.me.upgrade().expect("it is borrowed");
             let comes = thread::spawn(move || pool.has_come(worker));
-            *self.thread.lock() = Some(comes);
+            self.threads.lock().push(comes);
             true
         };
         self.compensation.call(worker, &self.sleep, start)
@@ -87,13 +87,18 @@ impl Searcher for Seeker<'_> {
 
 impl Pool {
     fn new(workers: usize) -> Arc<Self> {
+        Self::with(workers, 1)
+    }
+
+    fn with(workers: usize, most: usize) -> Arc<Self> {
+        let barrier = Barrier::new(BarrierRequest::Auto).unwrap();
         Arc::new_cyclic(|me| Self {
-            sleep: Sleep::new(workers, 1, Barrier::new(BarrierRequest::Auto).unwrap()),
-            compensation: Compensation::new(workers, 1),
+            sleep: Sleep::new(workers, most, barrier),
+            compensation: Compensation::new(workers, most),
             jobs: AtomicUsize::new(0),
             signalled: AtomicBool::new(false),
-            end: (0..=workers).map(|_| CoreLatch::new()).collect(),
-            thread: Mutex::new(None),
+            end: (0..workers + most).map(|_| CoreLatch::new()).collect(),
+            threads: Mutex::new(Vec::new()),
             me: me.clone(),
         })
     }
@@ -154,10 +159,12 @@ impl Pool {
         }
     }
 
-    /// The compensation worker has come out, and has a job.
-    fn assert_has_come(&self) {
-        let thread = self.thread.lock().take();
-        thread.expect("nobody has come").join().unwrap();
+    /// So many compensation workers have come out, each of which has a job.
+    fn assert_have_come(&self, many: usize) {
+        for _ in 0..many {
+            let thread = self.threads.lock().pop();
+            thread.expect("nobody has come").join().unwrap();
+        }
         assert_eq!(self.jobs.load(Ordering::Relaxed), 0);
         assert!(self.sleep.no_worker_is_free());
     }
@@ -181,7 +188,7 @@ fn somebody_comes_for_a_job_from_outside_when_the_worker_blocks() {
         let outside = beside(&pool, Pool::publish_from_outside);
         pool.begin_blocking();
         outside.join().unwrap();
-        pool.assert_has_come();
+        pool.assert_have_come(1);
     });
 }
 
@@ -195,7 +202,7 @@ fn somebody_comes_for_a_job_from_outside_when_the_worker_blocks_again() {
         pool.end_blocking();
         pool.begin_blocking();
         outside.join().unwrap();
-        pool.assert_has_come();
+        pool.assert_have_come(1);
     });
 }
 
@@ -206,7 +213,7 @@ fn somebody_comes_for_a_job_of_another_worker_when_one_blocks() {
         let other = beside(&pool, Pool::publish);
         pool.begin_blocking();
         other.join().unwrap();
-        pool.assert_has_come();
+        pool.assert_have_come(1);
     });
 }
 
@@ -221,7 +228,7 @@ fn somebody_comes_for_a_second_job_when_the_only_searcher_has_the_first() {
         pool.publish_from_outside();
         pool.publish_from_outside();
         searches.join().unwrap();
-        pool.assert_has_come();
+        pool.assert_have_come(1);
     });
 }
 
@@ -235,7 +242,27 @@ fn somebody_comes_for_a_second_push_when_the_only_searcher_has_the_first() {
         pool.publish();
         pool.publish();
         searches.join().unwrap();
-        pool.assert_has_come();
+        pool.assert_have_come(1);
+    });
+}
+
+/// Two that are called at a time, one of them before it is wanted: whoever calls the second has
+/// seen the first search.
+#[test]
+fn somebody_comes_for_each_of_two_jobs_when_one_is_called_ahead() {
+    check(2, || {
+        let pool = Pool::with(1, 2);
+        pool.compensation.note_job(true);
+        let outside = beside(&pool, |pool| {
+            pool.publish_from_outside();
+            pool.publish_from_outside();
+        });
+        pool.begin_blocking();
+        if pool.are_beyond(0) {
+            pool.sleep.call_another(2, &*pool);
+        }
+        outside.join().unwrap();
+        pool.assert_have_come(2);
     });
 }
 
@@ -246,7 +273,7 @@ fn one_that_parks_in_this_moment_comes_for_a_job() {
         let pool = Pool::new(1);
         pool.begin_blocking();
         pool.publish_from_outside();
-        pool.assert_has_come();
+        pool.assert_have_come(1);
         pool.end_blocking();
         let parks = beside(&pool, |pool| {
             // As `Worker::stand_in`.
