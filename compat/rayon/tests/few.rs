@@ -38,3 +38,23 @@ fn the_first_item_hears_from_the_last() {
         }
     });
 }
+
+/// Lengths below `chunks` are those of items, as the lower iterator counts them.
+#[test]
+fn chunks_of_as_many_items_as_a_part_may_have_meet() {
+    let pool = ThreadPoolBuilder::new().num_threads(4).build();
+    pool.expect("a pool").install(|| {
+        let meet = |chunks: usize| {
+            let all = Barrier::new(chunks);
+            move || _ = all.wait()
+        };
+        let items = || (0..400).into_par_iter().with_min_len(100);
+        let wait = meet(4);
+        items().chunks(100).for_each(|_| wait());
+        let wait = meet(4);
+        items().step_by(100).for_each(|_| wait());
+        let wait = meet(4);
+        let sums = items().fold_chunks(100, || 0, |sum, item| sum + item);
+        sums.for_each(|_| wait());
+    });
+}

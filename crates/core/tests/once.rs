@@ -10,8 +10,9 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
 use heist_core::{
-    broadcast, current_thread_index, in_place_scope, join, scope, spawn, with_context,
-    with_waiting, Lazy, Once, ThreadPool, ThreadPoolBuilder, Waiting,
+    broadcast, current_thread_index, in_place_scope, join, scope, spawn, with_cancellation,
+    with_context, with_waiting, CancellationToken, Cancelled, Lazy, Once, ThreadPool,
+    ThreadPoolBuilder, Waiting,
 };
 
 fn pool(workers: usize) -> ThreadPool {
@@ -512,4 +513,18 @@ fn a_lazy_value_whose_initialiser_has_panicked_says_so_from_then_on() {
     let said = || text(catch_unwind(AssertUnwindSafe(|| *lazy)).unwrap_err());
     assert_eq!(said(), "the first time");
     assert!(said().contains("has panicked when it ran before"));
+}
+
+/// Whoever comes first is cancelled in the middle of the initialiser.
+#[test]
+fn a_lazy_value_is_made_for_all_if_the_first_who_wants_it_is_cancelled() {
+    let token = CancellationToken::new();
+    let lazy = Lazy::new(|| {
+        token.cancel();
+        scope(|scope| scope.spawn(|_| ()));
+        leaves(5)
+    });
+    let first = pool(2).install(|| with_cancellation(&token, || *lazy));
+    assert!(matches!(first, Ok(32) | Err(Cancelled)));
+    assert_eq!(*lazy, 32);
 }

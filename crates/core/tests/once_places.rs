@@ -253,3 +253,46 @@ fn jobs_of_a_group_keep_their_priority_while_a_value_is_made() {
     assert_eq!(order[0], Priority::High);
     assert_eq!(order[2], Priority::Low);
 }
+
+/// Mail that others send while an initialiser waits for a thief wants the value as well: it comes
+/// when that has ended, also where it yields or waits for a job from outside.
+#[test]
+fn mail_of_others_waits_until_the_initialiser_has_ended() {
+    for round in 0..if cfg!(debug_assertions) { 100 } else { 1000 } {
+        let (workers, once) = (2 + round % 2, Arc::new(Once::new()));
+        let pool = pool(workers);
+        let value = |once: &Once<u32>| *once.get_or_init(|| join_tree(8));
+        thread::scope(|threads| {
+            for _ in 0..3 {
+                threads.spawn(|| {
+                    let all = pool.broadcast(|_| value(&once));
+                    assert_eq!(all, vec![256; workers]);
+                });
+            }
+            let jobs: Vec<_> = (0..6)
+                .map(|n| {
+                    let once = Arc::clone(&once);
+                    pool.job().only_on(n % workers).submit(move || {
+                        if n % 3 == 0 {
+                            heist_core::yield_now();
+                        } else if n % 3 == 1 {
+                            assert_eq!(job().priority(Priority::Low).submit(|| 3).join(), 3);
+                        }
+                        value(&once)
+                    })
+                })
+                .collect();
+            for job in jobs {
+                assert_eq!(job.join(), 256);
+            }
+        });
+    }
+}
+
+fn join_tree(depth: u32) -> u32 {
+    if depth == 0 {
+        return 1;
+    }
+    let (one, two) = join(|| join_tree(depth - 1), || join_tree(depth - 1));
+    one + two
+}

@@ -103,6 +103,23 @@ impl SplitPolicy {
         }
     }
 
+    /// The policy of an iterator each of whose steps is so many of this one's.
+    pub(crate) fn of_groups(self, size: usize) -> Self {
+        let most = |len: usize| match len {
+            usize::MAX => len,
+            _ => (len / size).max(1),
+        };
+        Self {
+            min_len: self.min_len.div_ceil(size),
+            max_len: most(self.max_len),
+            granularity: match self.granularity {
+                Granularity::Static(len) => Granularity::Static(most(len)),
+                other => other,
+            },
+            ..self
+        }
+    }
+
     /// The steps that a part may have, if `steps` are to be cut beforehand.
     pub(crate) fn fixed_len(&self, steps: usize) -> Option<usize> {
         let len = match self.granularity {
@@ -181,6 +198,20 @@ mod tests {
         assert_eq!(policy.grain_len(10), 1);
         assert!(policy.is_too_long(2, 1));
         assert!(!policy.may_halve(1));
+    }
+
+    #[test]
+    fn lengths_are_those_of_groups_rounded_towards_what_was_asked_for() {
+        let policy = SplitPolicy {
+            min_len: 7,
+            max_len: 8,
+            ..asking(Granularity::Static(2))
+        };
+        let groups = policy.of_groups(3);
+        assert_eq!((groups.min_len, groups.max_len), (3, 2));
+        assert_eq!(groups.granularity, Granularity::Static(1));
+        let default = SplitPolicy::default();
+        assert_eq!(default.of_groups(3), default);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::ops::Deref;
 use heist_sync::Mutex;
 
 use crate::ops::once::Once;
+use crate::worker::region::apart;
 
 /// A value that is made once, when it is first used, perhaps in parallel.
 ///
@@ -70,7 +71,8 @@ impl<T: Send + Sync, F: FnOnce() -> T + Send> Lazy<T, F> {
     /// # Panics
     ///
     /// As [`Once::get_or_init`]. If the initialiser panics, each later call panics, too: it can run
-    /// once.
+    /// once. So it is not cancelled with the call of [`with_cancellation`](crate::with_cancellation)
+    /// in which the value is first wanted: others want it as well.
     ///
     /// # Cost
     ///
@@ -89,7 +91,7 @@ impl<T: Send + Sync, F: FnOnce() -> T + Send> Lazy<T, F> {
     pub fn force(this: &Self) -> &T {
         this.once.get_or_init(|| {
             let initialiser = this.initialiser.lock().take();
-            initialiser.expect("the initialiser of a Lazy has panicked when it ran before")()
+            apart(initialiser.expect("the initialiser of a Lazy has panicked when it ran before"))
         })
     }
 }

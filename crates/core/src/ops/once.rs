@@ -32,9 +32,9 @@
 //! waits for none that has begun. A piece that it waits for and that has not begun lies in the
 //! deque of its own worker, above whatever is in use there, and that worker runs it. The same holds
 //! for the jobs of a scope or a group that have not begun, with its backlog. So this initialiser
-//! ends, then the next one. (The mailbox is the exception to (1) and (2): jobs for
-//! every worker run on all frames that wait. Two calls must not each need what the other's job
-//! buries.)
+//! ends, then the next one. Mail that the initialiser has not sent is set aside while such frames
+//! are there. (That which it has sent is the exception to (1) and (2): it runs on all frames that
+//! wait. Two calls must not each need what the other's job buries.)
 //!
 //! An initialiser that needs its own value waits for ever, unless the frame that asks lies on top
 //! of one that the initialiser needs: that is seen, in the regions of the worker, and panics. So do
@@ -79,8 +79,12 @@ use crate::worker::Worker;
 /// A worker that waits for the value runs no other job. So an initialiser must not wait for a job
 /// that it has not begun itself, such as one [submitted](crate::submit()) before, nor
 /// [install](crate::ThreadPool::install) a closure in a pool whose workers may all be waiting for
-/// the value, or wait for a thread that does so or joins the handle of a job there. Nor should it
-/// [yield](crate::yield_now()): that runs any job on top of it, and one that needs the value panics.
+/// the value, or wait for a thread that does so or joins the handle of a job there, nor for what
+/// another thread, or a job that it has not begun, has sent to its worker: a
+/// [broadcast](crate::broadcast()), a job that [only](crate::JobBuilder::only_on) this worker may
+/// run, or the wake-up of a local future. Those run there once the initialiser has ended. Nor should
+/// it [yield](crate::yield_now()): that runs any job on top of it, and one that needs the value
+/// panics.
 ///
 /// # Examples
 ///

@@ -1,6 +1,7 @@
 //! The part of a worker's state that only its own thread touches, by subject.
 
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::ptr;
 
 use crate::base::brief::Brief;
@@ -8,6 +9,7 @@ use crate::base::job::JobSlot;
 use crate::base::region::Watch;
 use crate::policy::{CallHistory, Gaps, Priority, Reach, Rng, StealBackoff, Turns, Yields};
 use crate::sleep::{Looks, Nap};
+use crate::state::Mail;
 
 /// The part that only the worker's own thread touches.
 pub(crate) struct Local {
@@ -88,6 +90,9 @@ pub(crate) struct Order {
     pub(crate) queue_passed_ns: Cell<Option<u64>>,
     /// Since when there has been mail, as far as the worker looked, for which it had no turn.
     pub(crate) mail_passed_ns: Cell<Option<u64>>,
+    /// Mail that came while the worker ran what an initialiser may wait for, and is not a part of
+    /// that (ON-1).
+    pub(crate) mail_aside: Cell<VecDeque<Mail>>,
     /// How often the main loop has come to its queue of yielded jobs.
     pub(crate) yielded_ran: Cell<u32>,
     /// True while the present run leaves its task in `again` if that is scheduled again.
@@ -164,6 +169,7 @@ impl Local {
                 lanes_reached: Cell::new(0),
                 queue_passed_ns: Cell::new(None),
                 mail_passed_ns: Cell::new(None),
+                mail_aside: Cell::new(VecDeque::new()),
                 yielded_ran: Cell::new(0),
                 keeps: Cell::new(false),
                 again: Cell::new(None),

@@ -19,6 +19,14 @@ use crate::state::hinted::Hinted;
 use crate::state::local::Local;
 use crate::state::yielded::Yielded;
 
+/// A job that only one worker may run, on its way there.
+#[derive(Clone, Copy)]
+pub(crate) struct Mail {
+    pub(crate) job: JobRef,
+    /// True if an initialiser may wait for it: then it runs on top of the frames of one.
+    pub(crate) is_needed: bool,
+}
+
 /// The state of one worker, in a pool of type `P`. The worker's own thread sees it as a
 /// [`Worker`](crate::worker::Worker).
 ///
@@ -35,7 +43,7 @@ pub(crate) struct WorkerState<P> {
     /// The way in which this worker's jobs wait, wherever they run.
     pub(crate) regions: Regions,
     /// Jobs that only this worker may run.
-    pub(crate) mailbox: Injector<JobRef>,
+    pub(crate) mailbox: Injector<Mail>,
     /// How many of them run local futures.
     pub(crate) mailed_futures: AtomicUsize,
     /// Jobs that this worker should run.

@@ -150,8 +150,10 @@ impl Worker {
         has_dropped
     }
 
-    /// Gives back the memory of a burst of jobs, before the thread leaves or sleeps.
+    /// Gives back the memory of a burst of jobs, and mail that was set aside, before the thread
+    /// leaves or sleeps.
     pub(crate) fn tidy_up(&self) {
+        self.return_mail();
         if !self.state().has_a_job() {
             // Makes the slots of stolen jobs vacant again.
             let left = self.pop_detached();

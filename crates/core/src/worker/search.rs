@@ -162,6 +162,7 @@ impl Worker {
     /// recalled, and while it sleeps an external caller may take its place, unless it is a
     /// compensation worker.
     pub(crate) fn search_until(&self, latch: &CoreLatch, at_bottom: bool) {
+        self.rest(latch);
         let ran_out_ns = self.begin_search(at_bottom);
         let mut search = Search::new(self, latch, at_bottom, ran_out_ns);
         let (pool, sleeper) = (self.pool(), self.sleeper());
@@ -170,6 +171,19 @@ impl Worker {
             .sleep
             .search(&mut search, pool, sleeper, vacates, latch);
         search.finish(found);
+    }
+
+    /// Leaves the owners of tiny jobs alone for some microseconds, or until the latch is set or a
+    /// job comes from outside. Not as a part of a search, for whose time the worker stays awake.
+    fn rest(&self, latch: &CoreLatch) {
+        let (pool, backoff) = (self.pool(), self.local().search.backoff.get());
+        let until_ns = backoff.rests_until_ns();
+        if until_ns == 0 || pool.is_oversubscribed() || pool.members.is_some() {
+            return;
+        }
+        while pool.now_ns() < until_ns && !latch.probe() && pool.lanes.is_empty() {
+            hint::spin_loop();
+        }
     }
 
     /// The worker has run out of work. Returns the time.
@@ -213,7 +227,8 @@ impl Worker {
     pub(crate) fn execute_stolen(&self, job: Job, began_ns: u64) {
         self.execute(job);
         let mut backoff = self.local().search.backoff.get();
-        backoff.stolen_job_took(self.pool().now_ns().saturating_sub(began_ns));
+        let ended_ns = self.pool().now_ns();
+        backoff.stolen_job_took(ended_ns.saturating_sub(began_ns), ended_ns);
         self.local().search.backoff.set(backoff);
     }
 }

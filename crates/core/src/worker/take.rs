@@ -6,6 +6,7 @@ use heist_sync::atomic::Ordering;
 
 use crate::base::job::{DetachedJob, Job};
 use crate::policy::{Priority, Turns};
+use crate::state::Mail;
 use crate::worker::Worker;
 
 impl Worker {
@@ -23,11 +24,43 @@ impl Worker {
         self.take_mail()
     }
 
+    /// A job from the mailbox. On top of frames for which an initialiser may wait runs none that is
+    /// not a part of it, since that may want the value: it is set aside until they have ended.
     pub(crate) fn take_mail(&self) -> Option<Job> {
-        let mail = self.state().mailbox.take()?;
-        self.local().order.mail_passed_ns.set(None);
+        let order = &self.local().order;
+        let mail = if self.wait_mode().is_needed() {
+            self.take_needed_mail()
+        } else {
+            let mut aside = order.mail_aside.take();
+            let first = aside.pop_front();
+            order.mail_aside.set(aside);
+            first.or_else(|| self.state().mailbox.take())
+        }?;
+        order.mail_passed_ns.set(None);
         self.state().counters.mailed.add(1);
-        Some(Job::Reference(mail))
+        Some(Job::Reference(mail.job))
+    }
+
+    #[cold]
+    fn take_needed_mail(&self) -> Option<Mail> {
+        let order = &self.local().order;
+        while let Some(mail) = self.state().mailbox.take() {
+            if mail.is_needed {
+                return Some(mail);
+            }
+            let mut aside = order.mail_aside.take();
+            aside.push_back(mail);
+            order.mail_aside.set(aside);
+        }
+        None
+    }
+
+    /// Puts the mail back that was set aside: the thread leaves or sleeps.
+    pub(super) fn return_mail(&self) {
+        let aside = self.local().order.mail_aside.take();
+        aside
+            .into_iter()
+            .for_each(|mail| self.state().mailbox.push(mail));
     }
 
     /// Pops the newest job, unless it belongs to a join.

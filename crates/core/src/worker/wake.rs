@@ -7,7 +7,8 @@ use crate::base::job_ref::JobRef;
 use crate::base::latch::{BlockingLatch, CoreLatch, Latch};
 use crate::policy::Priority;
 use crate::schedule::{self, Point};
-use crate::state::Pool;
+use crate::state::{Mail, Pool};
+use crate::worker::needed;
 use crate::worker::Worker;
 
 impl Pool {
@@ -72,7 +73,8 @@ impl Pool {
     /// Queues a job that only this worker may run.
     pub(crate) fn mail(&self, worker: usize, job: JobRef) {
         self.point();
-        self.worker(worker).mailbox.push(job);
+        let is_needed = needed::is_needed_here();
+        self.worker(worker).mailbox.push(Mail { job, is_needed });
         let woke = self.sleep.unpark_for_mail(worker);
         self.count_wakes(usize::from(woke));
         self.serve();
@@ -89,9 +91,10 @@ impl Pool {
         self.keep_alive();
         assert_eq!(jobs.len(), self.len());
         self.point();
+        let is_needed = needed::is_needed_here();
         let posting = self.posting.lock();
         for (worker, job) in self.workers.iter().zip(jobs) {
-            worker.mailbox.push(job);
+            worker.mailbox.push(Mail { job, is_needed });
         }
         drop(posting);
         let woke = (0..self.len()).filter(|&worker| self.sleep.unpark_for_mail(worker));

@@ -114,7 +114,7 @@ pub trait UnindexedConsumer<I>: Consumer<I> {
         P: Part<Output = I>,
         I: Send,
     {
-        self.take_unindexed(AsUnindexedProducer(part))
+        Halves::of_part(&part).part(part, self)
     }
 }
 
@@ -173,10 +173,23 @@ impl Halves {
 
     /// The same for a producer that has wishes.
     fn of<P: Producer>(len: usize, producer: &P) -> Self {
-        let parts = len / producer.max_len().max(1);
+        Self::wished(len, producer.min_len(), producer.max_len())
+    }
+
+    /// The same for a part of heist's.
+    fn of_part<P: Part>(part: &P) -> Self {
+        let policy = part.split_policy();
+        let len = part.known_len();
+        len.map_or_else(Self::new, |len| {
+            Self::wished(len, policy.min_len, policy.max_len)
+        })
+    }
+
+    fn wished(len: usize, min_len: usize, max_len: usize) -> Self {
+        let parts = len / max_len.max(1);
         Self {
             left: current_num_threads().max(parts),
-            min_len: producer.min_len().max(1),
+            min_len: min_len.max(1),
         }
     }
 
@@ -248,21 +261,36 @@ impl Halves {
         );
         reducer.reduce(left, right)
     }
-}
 
-/// A part of unknown length.
-struct AsUnindexedProducer<P>(P);
-
-impl<P: Part> UnindexedProducer for AsUnindexedProducer<P> {
-    type Item = P::Output;
-
-    fn split(mut self) -> (Self, Option<Self>) {
-        let upper = self.0.split();
-        (self, upper.map(Self))
-    }
-
-    fn fold_with<F: Folder<P::Output>>(self, folder: F) -> F {
-        fold_with(self.0, folder)
+    /// A part of heist's. Where its length is known the consumer is cut at an index, because an
+    /// iterator that tells its length promises that.
+    fn part<P, C>(mut self, mut part: P, consumer: C) -> C::Result
+    where
+        P: Part,
+        C: UnindexedConsumer<P::Output>,
+    {
+        if consumer.full() {
+            return consumer.into_folder().complete();
+        }
+        let is_long = (part.known_len()).is_none_or(|len| len / 2 >= self.min_len);
+        if !is_long || !self.again() {
+            return fold_with(part, consumer.into_folder()).complete();
+        }
+        let Some(upper) = part.split() else {
+            return fold_with(part, consumer.into_folder()).complete();
+        };
+        let (left, right, reducer) = match part.known_len() {
+            Some(len) => consumer.split_at(len),
+            None => {
+                let reducer = consumer.to_reducer();
+                (consumer.split_off_left(), consumer, reducer)
+            }
+        };
+        let (left, right) = join_context(
+            |context| self.of_half(context.migrated()).part(part, left),
+            |context| self.of_half(context.migrated()).part(upper, right),
+        );
+        reducer.reduce(left, right)
     }
 }
 

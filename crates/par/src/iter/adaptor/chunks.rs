@@ -8,7 +8,8 @@ use super::debug_without_closures;
 use super::seed::{Call, Seed, Template};
 use super::shared::Counted;
 use crate::iter::plumbing::indexed;
-use crate::part::{adaptor, forward, open, open_by_length, IndexedPart, Part};
+use crate::part::{adaptor, open, open_by_length, IndexedPart, Part};
+use crate::SplitPolicy;
 
 /// Vectors of a fixed number of items: see
 /// [`chunks`](crate::iter::IndexedParallelIterator::chunks).
@@ -131,7 +132,14 @@ where
         so_far
     }
 
-    forward!(base);
+    fn split_policy(&self) -> SplitPolicy {
+        self.base.split_policy().of_groups(self.size)
+    }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
+
     open_by_length!(I);
 }
 

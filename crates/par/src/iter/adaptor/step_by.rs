@@ -1,7 +1,8 @@
 //! `step_by`: each n-th item.
 
 use crate::iter::plumbing::indexed;
-use crate::part::{adaptor, forward, open, open_by_length, IndexedPart, Part};
+use crate::part::{adaptor, open, open_by_length, IndexedPart, Part};
+use crate::SplitPolicy;
 
 /// Each n-th item: see [`step_by`](crate::iter::IndexedParallelIterator::step_by).
 #[derive(Clone, Debug)]
@@ -24,7 +25,14 @@ impl<I: IndexedPart> Part for StepBy<I> {
 
     indexed!();
 
-    forward!(base);
+    fn split_policy(&self) -> SplitPolicy {
+        self.base.split_policy().of_groups(self.step)
+    }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
+
     open_by_length!(I);
 }
 
