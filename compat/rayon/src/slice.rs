@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use heist_par::foreign;
 use heist_par::slice::ParallelSliceMut as Heist;
 
 pub use heist_par::slice::{
@@ -64,7 +65,7 @@ pub trait ParallelSliceMut<T: Send> {
         T: Ord,
     {
         let slice = self.as_parallel_slice_mut();
-        enter(|| Heist::par_sort(slice));
+        enter_sort(slice, |items| Heist::par_sort(items));
     }
 
     fn par_sort_by<F>(&mut self, compare: F)
@@ -72,7 +73,7 @@ pub trait ParallelSliceMut<T: Send> {
         F: Fn(&T, &T) -> Ordering + Sync,
     {
         let (slice, compare) = (self.as_parallel_slice_mut(), &compare);
-        enter(|| Heist::par_sort_by(slice, |a, b| compare(a, b)));
+        enter_sort(slice, |items| foreign::sort_by(items, |a, b| compare(a, b)));
     }
 
     fn par_sort_by_key<K, F>(&mut self, f: F)
@@ -81,7 +82,7 @@ pub trait ParallelSliceMut<T: Send> {
         F: Fn(&T) -> K + Sync,
     {
         let (slice, f) = (self.as_parallel_slice_mut(), &f);
-        enter(|| Heist::par_sort_by_key(slice, |item| f(item)));
+        enter_sort(slice, |items| Heist::par_sort_by_key(items, |item| f(item)));
     }
 
     fn par_sort_unstable(&mut self)
@@ -89,7 +90,7 @@ pub trait ParallelSliceMut<T: Send> {
         T: Ord,
     {
         let slice = self.as_parallel_slice_mut();
-        enter(|| Heist::par_sort_unstable(slice));
+        enter_sort(slice, |items| Heist::par_sort_unstable(items));
     }
 
     fn par_sort_unstable_by<F>(&mut self, compare: F)
@@ -97,7 +98,9 @@ pub trait ParallelSliceMut<T: Send> {
         F: Fn(&T, &T) -> Ordering + Sync,
     {
         let (slice, compare) = (self.as_parallel_slice_mut(), &compare);
-        enter(|| Heist::par_sort_unstable_by(slice, |a, b| compare(a, b)));
+        enter_sort(slice, |items| {
+            foreign::sort_unstable_by(items, |a, b| compare(a, b));
+        });
     }
 
     fn par_sort_unstable_by_key<K, F>(&mut self, f: F)
@@ -106,7 +109,9 @@ pub trait ParallelSliceMut<T: Send> {
         F: Fn(&T) -> K + Sync,
     {
         let (slice, f) = (self.as_parallel_slice_mut(), &f);
-        enter(|| Heist::par_sort_unstable_by_key(slice, |item| f(item)));
+        enter_sort(slice, |items| {
+            Heist::par_sort_unstable_by_key(items, |item| f(item));
+        });
     }
 
     fn par_sort_by_cached_key<K, F>(&mut self, f: F)
@@ -115,7 +120,10 @@ pub trait ParallelSliceMut<T: Send> {
         F: Fn(&T) -> K + Sync,
     {
         let (slice, f) = (self.as_parallel_slice_mut(), &f);
-        enter(|| Heist::par_sort_by_cached_key(slice, |item| f(item)));
+        let len = slice.len();
+        enter(Some(len), || {
+            Heist::par_sort_by_cached_key(slice, |item| f(item));
+        });
     }
 }
 
@@ -124,4 +132,13 @@ impl<T: Send> ParallelSliceMut<T> for [T] {
     fn as_parallel_slice_mut(&mut self) -> &mut [T] {
         self
     }
+}
+
+/// The most items that rayon sorts on the calling thread.
+const SORTED_HERE: usize = 2000;
+
+/// Sorts on a worker, or where it is if there are few.
+fn enter_sort<T: Send>(items: &mut [T], sort: impl FnOnce(&mut [T]) + Send) {
+    let few = (items.len() <= SORTED_HERE).then_some(0);
+    enter(few, || sort(items));
 }

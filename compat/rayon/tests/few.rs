@@ -1,6 +1,7 @@
 //! Items of a loop that wait for each other, as programs on rayon have them.
 
 use std::sync::{mpsc, Barrier};
+use std::thread;
 
 use rayon::prelude::*;
 use rayon::ThreadPoolBuilder;
@@ -57,4 +58,20 @@ fn chunks_of_as_many_items_as_a_part_may_have_meet() {
         let sums = items().fold_chunks(100, || 0, |sum, item| sum + item);
         sums.for_each(|_| wait());
     });
+}
+
+/// As on rayon, where the only item is not split off.
+#[test]
+fn the_only_item_and_a_short_sort_run_on_the_calling_thread() {
+    let here = thread::current().id();
+    let one = vec![1].into_par_iter().map(|_| thread::current().id());
+    assert_eq!(one.collect::<Vec<_>>(), [here]);
+    let one = Some(()).into_par_iter().map(|()| thread::current().id());
+    assert_eq!(one.find_any(|_| true), Some(here));
+    let mut few: Vec<_> = (0..2000).rev().collect();
+    few.par_sort_by(|a, b| {
+        assert_eq!(thread::current().id(), here);
+        a.cmp(b)
+    });
+    assert_eq!((few[0], few[1999]), (0, 1999));
 }

@@ -16,6 +16,7 @@ pub(crate) mod job_ref;
 pub(crate) mod join_error;
 pub(crate) mod latch;
 pub(crate) mod live;
+pub(crate) mod mail;
 pub(crate) mod on_stack;
 pub(crate) mod once;
 pub(crate) mod orphans;

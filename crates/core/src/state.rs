@@ -26,4 +26,4 @@ pub(crate) use place::Place;
 pub(crate) use placement::{Pinned, Placement};
 pub(crate) use pool::{Drive, Handlers, Pool};
 pub(crate) use serial::SerialPlace;
-pub(crate) use worker::{Mail, Watchers, WorkerState};
+pub(crate) use worker::{Watchers, WorkerState};

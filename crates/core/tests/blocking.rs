@@ -225,7 +225,9 @@ fn more_workers_of_both_kinds_than_there_can_be_are_refused() {
     let builder = ThreadPoolBuilder::new().num_threads(2);
     let error = builder.compensation_workers(usize::MAX).build();
     let text = error.map(|_| ()).unwrap_err().to_string();
-    assert!(text.contains("at most 65535"), "{text}");
+    let asked = format!("{} compensation workers was asked for", usize::MAX);
+    assert!(text.contains(&format!("2 workers and {asked}")), "{text}");
+    assert!(text.contains("at most 65535 of both"), "{text}");
 }
 
 /// Calls of `start` and `exit` in the handlers of a pool's workers, whose index they are given.

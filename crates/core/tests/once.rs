@@ -515,7 +515,7 @@ fn a_lazy_value_whose_initialiser_has_panicked_says_so_from_then_on() {
     assert!(said().contains("has panicked when it ran before"));
 }
 
-/// Whoever comes first is cancelled in the middle of the initialiser.
+/// The first to come is cancelled in the middle of the initialiser.
 #[test]
 fn a_lazy_value_is_made_for_all_if_the_first_who_wants_it_is_cancelled() {
     let token = CancellationToken::new();

@@ -7,6 +7,7 @@
 mod cached_key;
 mod fill;
 mod histogram;
+pub(crate) mod loose;
 mod merge;
 mod order;
 mod partition;

@@ -1,5 +1,6 @@
 //! The door for iterators that speak rayon's plumbing, for the package in rayon's place alone.
 
+pub use crate::algorithm::loose::{sort_by, sort_unstable_by};
 pub use crate::iter::{Expand, Try};
 pub use crate::part::{Continuation, IndexedContinuation, IndexedPart, Part};
 pub use crate::str::Pattern;

@@ -133,7 +133,7 @@ const CUT_OUT_OF_HEIST: [(&str, &str, &str); 2] = [
 ];
 
 /// Tests that are cut out in both cases.
-const CUT_OUT: [(&str, &str, &str); 8] = [
+const CUT_OUT: [(&str, &str, &str); 6] = [
     (
         "src/iter/test.rs",
         "count_repeat_n_clones",
@@ -146,8 +146,6 @@ const CUT_OUT: [(&str, &str, &str); 8] = [
     ),
     ("src/range.rs", "check_range_split_at_overflow", PRIVATE),
     ("src/range.rs", "test_i128_len_doesnt_overflow", PRIVATE),
-    ("src/slice/test.rs", "test_par_sort", CONTRADICTION),
-    ("src/slice/test.rs", "test_par_sort_unstable", CONTRADICTION),
     (
         "tests/octillion.rs",
         "fold_find_any_octillion_flat",
@@ -160,8 +158,6 @@ const CUT_OUT: [(&str, &str, &str); 8] = [
     ),
 ];
 
-const CONTRADICTION: &str =
-    "it compares at random; the standard library's sorts, which do our parts, may panic then";
 const PLUMBING: &str = "it drives rayon's plumbing by hand, in whose place heist has its own";
 const PRIVATE: &str = "it looks into private parts of rayon's";
 

@@ -23,8 +23,9 @@ macro_rules! extend {
             where
                 I: IntoParallelIterator<Item = $item>,
             {
-                let iter = Lazy::new(iter.into_par_iter());
-                enter(|| iter::ParallelExtend::par_extend(self, iter));
+                let iter = iter.into_par_iter();
+                let (len, iter) = (iter.opt_len(), Lazy::new(iter));
+                enter(len, || iter::ParallelExtend::par_extend(self, iter));
             }
         }
     )* };
@@ -283,6 +284,7 @@ where
     I: IntoParallelIterator<Item = T>,
     (Vec<A>, Vec<B>): iter::FromParallelIterator<T>,
 {
-    let iter = Lazy::new(iter.into_par_iter());
-    enter(|| iter::FromParallelIterator::from_par_iter(iter))
+    let iter = iter.into_par_iter();
+    let (len, iter) = (iter.opt_len(), Lazy::new(iter));
+    enter(len, || iter::FromParallelIterator::from_par_iter(iter))
 }

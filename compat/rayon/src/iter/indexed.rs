@@ -33,7 +33,9 @@ pub trait IndexedParallelIterator: ParallelIterator {
     fn with_producer<CB: ProducerCallback<Self::Item>>(self, callback: CB) -> CB::Output;
 
     fn collect_into_vec(self, target: &mut Vec<Self::Item>) {
-        enter(|| HeistIndexed::collect_into_vec(Lazy::new(self), target));
+        enter(self.opt_len(), || {
+            HeistIndexed::collect_into_vec(Lazy::new(self), target);
+        });
     }
 
     fn unzip_into_vecs<A, B>(self, left: &mut Vec<A>, right: &mut Vec<B>)
@@ -42,7 +44,9 @@ pub trait IndexedParallelIterator: ParallelIterator {
         A: Send,
         B: Send,
     {
-        enter(|| HeistIndexed::unzip_into_vecs(Lazy::new(self), left, right));
+        enter(self.opt_len(), || {
+            HeistIndexed::unzip_into_vecs(Lazy::new(self), left, right);
+        });
     }
 
     fn zip<Z>(self, other: Z) -> Zip<Self, Z::Iter>
@@ -80,7 +84,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Self::Item: Ord,
     {
         let other = Lazy::new(other.into_par_iter());
-        enter(|| HeistIndexed::cmp(Lazy::new(self), other))
+        enter(self.opt_len(), || HeistIndexed::cmp(Lazy::new(self), other))
     }
 
     fn partial_cmp<Z>(self, other: Z) -> Option<Ordering>
@@ -89,7 +93,9 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Self::Item: PartialOrd<Z::Item>,
     {
         let other = Lazy::new(other.into_par_iter());
-        enter(|| HeistIndexed::partial_cmp(Lazy::new(self), other))
+        enter(self.opt_len(), || {
+            HeistIndexed::partial_cmp(Lazy::new(self), other)
+        })
     }
 
     fn eq<Z>(self, other: Z) -> bool
@@ -98,7 +104,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Self::Item: PartialEq<Z::Item>,
     {
         let other = Lazy::new(other.into_par_iter());
-        enter(|| HeistIndexed::eq(Lazy::new(self), other))
+        enter(self.opt_len(), || HeistIndexed::eq(Lazy::new(self), other))
     }
 
     fn ne<Z>(self, other: Z) -> bool
@@ -107,7 +113,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Self::Item: PartialEq<Z::Item>,
     {
         let other = Lazy::new(other.into_par_iter());
-        enter(|| HeistIndexed::ne(Lazy::new(self), other))
+        enter(self.opt_len(), || HeistIndexed::ne(Lazy::new(self), other))
     }
 
     fn lt<Z>(self, other: Z) -> bool
@@ -116,7 +122,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Self::Item: PartialOrd<Z::Item>,
     {
         let other = Lazy::new(other.into_par_iter());
-        enter(|| HeistIndexed::lt(Lazy::new(self), other))
+        enter(self.opt_len(), || HeistIndexed::lt(Lazy::new(self), other))
     }
 
     fn le<Z>(self, other: Z) -> bool
@@ -125,7 +131,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Self::Item: PartialOrd<Z::Item>,
     {
         let other = Lazy::new(other.into_par_iter());
-        enter(|| HeistIndexed::le(Lazy::new(self), other))
+        enter(self.opt_len(), || HeistIndexed::le(Lazy::new(self), other))
     }
 
     fn gt<Z>(self, other: Z) -> bool
@@ -134,7 +140,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Self::Item: PartialOrd<Z::Item>,
     {
         let other = Lazy::new(other.into_par_iter());
-        enter(|| HeistIndexed::gt(Lazy::new(self), other))
+        enter(self.opt_len(), || HeistIndexed::gt(Lazy::new(self), other))
     }
 
     fn ge<Z>(self, other: Z) -> bool
@@ -143,7 +149,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Self::Item: PartialOrd<Z::Item>,
     {
         let other = Lazy::new(other.into_par_iter());
-        enter(|| HeistIndexed::ge(Lazy::new(self), other))
+        enter(self.opt_len(), || HeistIndexed::ge(Lazy::new(self), other))
     }
 
     fn enumerate(self) -> Enumerate<Self> {
@@ -205,21 +211,27 @@ pub trait IndexedParallelIterator: ParallelIterator {
     where
         P: Fn(Self::Item) -> bool + Sync + Send,
     {
-        enter(|| HeistIndexed::position_any(Lazy::new(self), predicate))
+        enter(self.opt_len(), || {
+            HeistIndexed::position_any(Lazy::new(self), predicate)
+        })
     }
 
     fn position_first<P>(self, predicate: P) -> Option<usize>
     where
         P: Fn(Self::Item) -> bool + Sync + Send,
     {
-        enter(|| HeistIndexed::position_first(Lazy::new(self), predicate))
+        enter(self.opt_len(), || {
+            HeistIndexed::position_first(Lazy::new(self), predicate)
+        })
     }
 
     fn position_last<P>(self, predicate: P) -> Option<usize>
     where
         P: Fn(Self::Item) -> bool + Sync + Send,
     {
-        enter(|| HeistIndexed::position_last(Lazy::new(self), predicate))
+        enter(self.opt_len(), || {
+            HeistIndexed::position_last(Lazy::new(self), predicate)
+        })
     }
 
     fn positions<P>(self, predicate: P) -> Positions<Self, P>

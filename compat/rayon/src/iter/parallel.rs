@@ -87,8 +87,9 @@ pub trait ParallelIterator: Sized + Send {
         B: Default + Send + ParallelExtend<Self::Item>,
         P: Fn(&Self::Item) -> bool + Sync + Send,
     {
-        let (chosen, others): (Vec<_>, Vec<_>) =
-            enter(|| Heist::partition(Lazy::new(self), predicate));
+        let (chosen, others): (Vec<_>, Vec<_>) = enter(self.opt_len(), || {
+            Heist::partition(Lazy::new(self), predicate)
+        });
         let mut both = (A::default(), B::default());
         both.0.par_extend(chosen);
         both.1.par_extend(others);
@@ -124,7 +125,7 @@ pub trait ParallelIterator: Sized + Send {
     where
         F: Fn(Self::Item) + Sync + Send,
     {
-        enter(|| Heist::for_each(Lazy::new(self), op));
+        enter(self.opt_len(), || Heist::for_each(Lazy::new(self), op));
     }
 
     fn map<F, R>(self, op: F) -> Map<Self, F>
@@ -294,21 +295,23 @@ pub trait ParallelIterator: Sized + Send {
         ID: Fn() -> Self::Item + Sync + Send,
         OP: Fn(Self::Item, Self::Item) -> Self::Item + Sync + Send,
     {
-        enter(|| Heist::reduce(Lazy::new(self), identity, op))
+        enter(self.opt_len(), || {
+            Heist::reduce(Lazy::new(self), identity, op)
+        })
     }
 
     fn reduce_with<OP>(self, op: OP) -> Option<Self::Item>
     where
         OP: Fn(Self::Item, Self::Item) -> Self::Item + Sync + Send,
     {
-        enter(|| Heist::reduce_with(Lazy::new(self), op))
+        enter(self.opt_len(), || Heist::reduce_with(Lazy::new(self), op))
     }
 
     fn sum<S>(self) -> S
     where
         S: Send + Sum<Self::Item> + Sum<S>,
     {
-        enter(|| Heist::sum(Lazy::new(self)))
+        enter(self.opt_len(), || Heist::sum(Lazy::new(self)))
     }
 
     fn for_each_with<OP, T>(self, init: T, op: OP)
@@ -316,7 +319,9 @@ pub trait ParallelIterator: Sized + Send {
         OP: Fn(&mut T, Self::Item) + Sync + Send,
         T: Send + Clone,
     {
-        enter(|| Heist::for_each_with(Lazy::new(self), init, op));
+        enter(self.opt_len(), || {
+            Heist::for_each_with(Lazy::new(self), init, op);
+        });
     }
 
     fn for_each_init<OP, INIT, T>(self, init: INIT, op: OP)
@@ -324,11 +329,13 @@ pub trait ParallelIterator: Sized + Send {
         OP: Fn(&mut T, Self::Item) + Sync + Send,
         INIT: Fn() -> T + Sync + Send,
     {
-        enter(|| Heist::for_each_init(Lazy::new(self), init, op));
+        enter(self.opt_len(), || {
+            Heist::for_each_init(Lazy::new(self), init, op);
+        });
     }
 
     fn count(self) -> usize {
-        enter(|| Heist::count(Lazy::new(self)))
+        enter(self.opt_len(), || Heist::count(Lazy::new(self)))
     }
 
     fn try_for_each<OP, R>(self, op: OP) -> R
@@ -336,7 +343,7 @@ pub trait ParallelIterator: Sized + Send {
         OP: Fn(Self::Item) -> R + Sync + Send,
         R: Try<Output = ()> + Send,
     {
-        enter(|| Heist::try_for_each(Lazy::new(self), op))
+        enter(self.opt_len(), || Heist::try_for_each(Lazy::new(self), op))
     }
 
     fn try_for_each_with<OP, T, R>(self, init: T, op: OP) -> R
@@ -345,7 +352,9 @@ pub trait ParallelIterator: Sized + Send {
         T: Send + Clone,
         R: Try<Output = ()> + Send,
     {
-        enter(|| Heist::try_for_each_with(Lazy::new(self), init, op))
+        enter(self.opt_len(), || {
+            Heist::try_for_each_with(Lazy::new(self), init, op)
+        })
     }
 
     fn try_for_each_init<OP, INIT, T, R>(self, init: INIT, op: OP) -> R
@@ -354,7 +363,9 @@ pub trait ParallelIterator: Sized + Send {
         INIT: Fn() -> T + Sync + Send,
         R: Try<Output = ()> + Send,
     {
-        enter(|| Heist::try_for_each_init(Lazy::new(self), init, op))
+        enter(self.opt_len(), || {
+            Heist::try_for_each_init(Lazy::new(self), init, op)
+        })
     }
 
     fn try_reduce<T, OP, ID>(self, identity: ID, op: OP) -> Self::Item
@@ -363,7 +374,9 @@ pub trait ParallelIterator: Sized + Send {
         ID: Fn() -> T + Sync + Send,
         Self::Item: Try<Output = T>,
     {
-        enter(|| Heist::try_reduce(Lazy::new(self), identity, op))
+        enter(self.opt_len(), || {
+            Heist::try_reduce(Lazy::new(self), identity, op)
+        })
     }
 
     fn try_reduce_with<T, OP>(self, op: OP) -> Option<Self::Item>
@@ -371,28 +384,30 @@ pub trait ParallelIterator: Sized + Send {
         OP: Fn(T, T) -> Self::Item + Sync + Send,
         Self::Item: Try<Output = T>,
     {
-        enter(|| Heist::try_reduce_with(Lazy::new(self), op))
+        enter(self.opt_len(), || {
+            Heist::try_reduce_with(Lazy::new(self), op)
+        })
     }
 
     fn product<P>(self) -> P
     where
         P: Send + Product<Self::Item> + Product<P>,
     {
-        enter(|| Heist::product(Lazy::new(self)))
+        enter(self.opt_len(), || Heist::product(Lazy::new(self)))
     }
 
     fn min(self) -> Option<Self::Item>
     where
         Self::Item: Ord,
     {
-        enter(|| Heist::min(Lazy::new(self)))
+        enter(self.opt_len(), || Heist::min(Lazy::new(self)))
     }
 
     fn min_by<F>(self, f: F) -> Option<Self::Item>
     where
         F: Sync + Send + Fn(&Self::Item, &Self::Item) -> Ordering,
     {
-        enter(|| Heist::min_by(Lazy::new(self), f))
+        enter(self.opt_len(), || Heist::min_by(Lazy::new(self), f))
     }
 
     fn min_by_key<K, F>(self, f: F) -> Option<Self::Item>
@@ -400,21 +415,21 @@ pub trait ParallelIterator: Sized + Send {
         K: Ord + Send,
         F: Sync + Send + Fn(&Self::Item) -> K,
     {
-        enter(|| Heist::min_by_key(Lazy::new(self), f))
+        enter(self.opt_len(), || Heist::min_by_key(Lazy::new(self), f))
     }
 
     fn max(self) -> Option<Self::Item>
     where
         Self::Item: Ord,
     {
-        enter(|| Heist::max(Lazy::new(self)))
+        enter(self.opt_len(), || Heist::max(Lazy::new(self)))
     }
 
     fn max_by<F>(self, f: F) -> Option<Self::Item>
     where
         F: Sync + Send + Fn(&Self::Item, &Self::Item) -> Ordering,
     {
-        enter(|| Heist::max_by(Lazy::new(self), f))
+        enter(self.opt_len(), || Heist::max_by(Lazy::new(self), f))
     }
 
     fn max_by_key<K, F>(self, f: F) -> Option<Self::Item>
@@ -422,28 +437,34 @@ pub trait ParallelIterator: Sized + Send {
         K: Ord + Send,
         F: Sync + Send + Fn(&Self::Item) -> K,
     {
-        enter(|| Heist::max_by_key(Lazy::new(self), f))
+        enter(self.opt_len(), || Heist::max_by_key(Lazy::new(self), f))
     }
 
     fn find_any<P>(self, predicate: P) -> Option<Self::Item>
     where
         P: Fn(&Self::Item) -> bool + Sync + Send,
     {
-        enter(|| Heist::find_any(Lazy::new(self), predicate))
+        enter(self.opt_len(), || {
+            Heist::find_any(Lazy::new(self), predicate)
+        })
     }
 
     fn find_first<P>(self, predicate: P) -> Option<Self::Item>
     where
         P: Fn(&Self::Item) -> bool + Sync + Send,
     {
-        enter(|| Heist::find_first(Lazy::new(self), predicate))
+        enter(self.opt_len(), || {
+            Heist::find_first(Lazy::new(self), predicate)
+        })
     }
 
     fn find_last<P>(self, predicate: P) -> Option<Self::Item>
     where
         P: Fn(&Self::Item) -> bool + Sync + Send,
     {
-        enter(|| Heist::find_last(Lazy::new(self), predicate))
+        enter(self.opt_len(), || {
+            Heist::find_last(Lazy::new(self), predicate)
+        })
     }
 
     fn find_map_any<P, R>(self, predicate: P) -> Option<R>
@@ -451,7 +472,9 @@ pub trait ParallelIterator: Sized + Send {
         P: Fn(Self::Item) -> Option<R> + Sync + Send,
         R: Send,
     {
-        enter(|| Heist::find_map_any(Lazy::new(self), predicate))
+        enter(self.opt_len(), || {
+            Heist::find_map_any(Lazy::new(self), predicate)
+        })
     }
 
     fn find_map_first<P, R>(self, predicate: P) -> Option<R>
@@ -459,7 +482,9 @@ pub trait ParallelIterator: Sized + Send {
         P: Fn(Self::Item) -> Option<R> + Sync + Send,
         R: Send,
     {
-        enter(|| Heist::find_map_first(Lazy::new(self), predicate))
+        enter(self.opt_len(), || {
+            Heist::find_map_first(Lazy::new(self), predicate)
+        })
     }
 
     fn find_map_last<P, R>(self, predicate: P) -> Option<R>
@@ -467,25 +492,27 @@ pub trait ParallelIterator: Sized + Send {
         P: Fn(Self::Item) -> Option<R> + Sync + Send,
         R: Send,
     {
-        enter(|| Heist::find_map_last(Lazy::new(self), predicate))
+        enter(self.opt_len(), || {
+            Heist::find_map_last(Lazy::new(self), predicate)
+        })
     }
 
     fn any<P>(self, predicate: P) -> bool
     where
         P: Fn(Self::Item) -> bool + Sync + Send,
     {
-        enter(|| Heist::any(Lazy::new(self), predicate))
+        enter(self.opt_len(), || Heist::any(Lazy::new(self), predicate))
     }
 
     fn all<P>(self, predicate: P) -> bool
     where
         P: Fn(Self::Item) -> bool + Sync + Send,
     {
-        enter(|| Heist::all(Lazy::new(self), predicate))
+        enter(self.opt_len(), || Heist::all(Lazy::new(self), predicate))
     }
 
     fn collect_vec_list(self) -> LinkedList<Vec<Self::Item>> {
-        enter(|| Heist::collect_vec_list(Lazy::new(self)))
+        enter(self.opt_len(), || Heist::collect_vec_list(Lazy::new(self)))
     }
 
     /// Whether it is a part of heist's, so that it has the `part_` methods: they are those of

@@ -36,6 +36,7 @@ enum Kind {
     },
     TooMany {
         asked: usize,
+        compensation: usize,
         limit: u64,
         setting: &'static str,
     },
@@ -95,9 +96,16 @@ impl ThreadPoolBuildError {
         Self(Kind::Placement { text })
     }
 
-    pub(crate) fn too_many(asked: usize, limit: u64, setting: &'static str) -> Self {
+    /// More workers, and compensation workers beside them, than this setting allows.
+    pub(crate) fn too_many(
+        asked: usize,
+        compensation: usize,
+        limit: u64,
+        setting: &'static str,
+    ) -> Self {
         Self(Kind::TooMany {
             asked,
+            compensation,
             limit,
             setting,
         })
@@ -188,6 +196,23 @@ const ALREADY_A_WORKER: &str = "The current thread is already part of another th
 
 const ENDING_THREAD: &str = "the current thread was to become a worker, and is about to end: its thread-local values are being dropped; build the pool earlier, or without use_current_thread";
 
+fn too_many(
+    f: &mut fmt::Formatter<'_>,
+    (asked, compensation): (usize, usize),
+    limit: u64,
+    setting: &str,
+) -> fmt::Result {
+    write!(f, "a pool of {asked} workers")?;
+    if compensation > 0 {
+        write!(f, " and {compensation} compensation workers")?;
+    }
+    let of_both = if compensation > 0 { " of both" } else { "" };
+    write!(
+        f,
+        " was asked for; accepted are at most {limit}{of_both}, by {setting}"
+    )
+}
+
 impl fmt::Display for ThreadPoolBuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
@@ -201,12 +226,10 @@ impl fmt::Display for ThreadPoolBuildError {
             Kind::Placement { text } => f.write_str(text),
             Kind::TooMany {
                 asked,
+                compensation,
                 limit,
                 setting,
-            } => write!(
-                f,
-                "a pool of {asked} workers was asked for; accepted are at most {limit}, by {setting}"
-            ),
+            } => too_many(f, (*asked, *compensation), *limit, setting),
             // The user's spawn handler's own message, as in rayon.
             Kind::Thread { error, .. } if error.raw_os_error().is_none() => error.fmt(f),
             Kind::Thread {
@@ -224,7 +247,7 @@ impl fmt::Display for ThreadPoolBuildError {
                 error,
             } => write!(
                 f,
-                "{bytes} bytes for worker {worker} of {workers} (the first is 0) could not be had: {error}; ask for fewer workers, or raise the limit on memory"
+                "{bytes} bytes for worker {worker} of {workers} (the first is 0) could not be had: {error}; ask for fewer workers or, if events are recorded, for fewer of those, or raise the limit on memory"
             ),
             Kind::Barrier(error) => error.fmt(f),
             Kind::Variable {

@@ -12,7 +12,10 @@ use std::ptr;
 /// | a lock that is held over a `join` | waits for itself if such a job wants it | is safe |
 /// | while nothing of that kind is there | nothing is lost | a compensation worker takes the place, in a pool that was built so |
 ///
-/// Jobs for [every worker](crate::broadcast()) run on waiting frames in both cases.
+/// Jobs that no other worker may run, those for [every worker](crate::broadcast()) or
+/// [only one](crate::JobBuilder::only_on) and local futures, run on waiting frames in both cases: so
+/// they must not want a lock that is held over a `join` on their worker. On top of the initialiser
+/// of a [`Once`](crate::Once) they do not.
 /// [`yield_now`](crate::yield_now) runs any job in both cases; the jobs that this one has pushed
 /// and not waited for then count as the frame's. A job that runs on top of a frame with
 /// `Descendants` waits for descendants only itself, whatever its own mode: if it waits for a job

@@ -82,9 +82,9 @@ use crate::worker::Worker;
 /// the value, or wait for a thread that does so or joins the handle of a job there, nor for what
 /// another thread, or a job that it has not begun, has sent to its worker: a
 /// [broadcast](crate::broadcast()), a job that [only](crate::JobBuilder::only_on) this worker may
-/// run, or the wake-up of a local future. Those run there once the initialiser has ended. Nor should
-/// it [yield](crate::yield_now()): that runs any job on top of it, and one that needs the value
-/// panics.
+/// run, or the wake-up of a local future. Those run there once the initialiser has ended. It should
+/// not [yield](crate::yield_now()) either: that runs any job on top of it, and one that needs the
+/// value panics.
 ///
 /// # Examples
 ///

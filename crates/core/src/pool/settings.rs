@@ -112,10 +112,10 @@ impl Settings {
             )?,
             n => n,
         };
-        limits::refuse_absurd(workers)?;
+        limits::refuse_absurd(workers, 0)?;
         let compensation = match (self.compensation_workers, self.waiting) {
             (Some(told), _) => {
-                limits::refuse_absurd(workers.saturating_add(told))?;
+                limits::refuse_absurd(workers, told)?;
                 told
             }
             (None, waiting) if self.serial || waiting == Waiting::Any => 0,
@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn compensation_workers_count_against_the_limit_only_if_they_were_asked_for() {
         let workers = 40_000;
-        if limits::refuse_absurd(workers).is_err() {
+        if limits::refuse_absurd(workers, 0).is_err() {
             let reason = "test skipped: the system allows no 40,000 threads\n";
             let _ = io::stderr().write_all(reason.as_bytes());
             return;

@@ -1,6 +1,6 @@
 //! The limits of a pool: its workers, and the slots of their deques.
 
-use heist_sync::{address_space_limit, thread_limit, ThreadLimit};
+use heist_sync::{address_space_limit, thread_limit};
 
 use crate::base::error::ThreadPoolBuildError;
 
@@ -65,22 +65,21 @@ pub(crate) fn slots(workers: usize, stack_size: Option<usize>) -> usize {
         .max(1)
 }
 
-/// Refuses more workers than the system can have threads.
-pub(crate) fn refuse_absurd(workers: usize) -> Result<(), ThreadPoolBuildError> {
-    let most = max_num_threads();
-    if workers > most {
-        let setting = "max_num_threads";
-        return Err(ThreadPoolBuildError::too_many(
-            workers,
-            most as u64,
-            setting,
-        ));
+/// Refuses more workers, and compensation workers, than the system can have threads.
+pub(crate) fn refuse_absurd(
+    workers: usize,
+    compensation: usize,
+) -> Result<(), ThreadPoolBuildError> {
+    let (all, most) = (workers.saturating_add(compensation), max_num_threads());
+    let refused = |limit, setting| {
+        let error = ThreadPoolBuildError::too_many(workers, compensation, limit, setting);
+        Err(error)
+    };
+    if all > most {
+        return refused(most as u64, "max_num_threads");
     }
-    match thread_limit().filter(|_| workers > MANY_WORKERS) {
-        Some(limit) if workers as u64 > limit.threads => {
-            let ThreadLimit { threads, setting } = limit;
-            Err(ThreadPoolBuildError::too_many(workers, threads, setting))
-        }
+    match thread_limit().filter(|_| all > MANY_WORKERS) {
+        Some(limit) if all as u64 > limit.threads => refused(limit.threads, limit.setting),
         _ => Ok(()),
     }
 }
@@ -91,7 +90,7 @@ mod tests {
 
     #[test]
     fn more_workers_than_there_can_be_are_refused_with_the_limit() {
-        let text = refuse_absurd(65_536).unwrap_err().to_string();
+        let text = refuse_absurd(65_536, 0).unwrap_err().to_string();
         assert!(
             text.contains("65536 workers") && text.contains("at most 65535"),
             "{text}"
@@ -99,11 +98,11 @@ mod tests {
         if let Some(limit) = thread_limit() {
             let most = usize::try_from(limit.threads).unwrap_or(usize::MAX);
             if (MANY_WORKERS..max_num_threads()).contains(&most) {
-                let text = refuse_absurd(most + 1).unwrap_err().to_string();
+                let text = refuse_absurd(most + 1, 0).unwrap_err().to_string();
                 assert!(text.contains(limit.setting), "{text}");
-                assert!(refuse_absurd(most).is_ok());
+                assert!(refuse_absurd(most, 0).is_ok());
             }
         }
-        assert!(refuse_absurd(MANY_WORKERS).is_ok());
+        assert!(refuse_absurd(MANY_WORKERS, 0).is_ok());
     }
 }

@@ -6,10 +6,10 @@ use std::ptr;
 
 use crate::base::brief::Brief;
 use crate::base::job::JobSlot;
+use crate::base::mail::Mail;
 use crate::base::region::Watch;
 use crate::policy::{CallHistory, Gaps, Priority, Reach, Rng, StealBackoff, Turns, Yields};
 use crate::sleep::{Looks, Nap};
-use crate::state::Mail;
 
 /// The part that only the worker's own thread touches.
 pub(crate) struct Local {

@@ -8,8 +8,8 @@ use heist_sync::atomic::AtomicUsize;
 use crate::base::counters::Counters;
 use crate::base::fifo::Fifo;
 use crate::base::job::{Job, JobSlot, Kind};
-use crate::base::job_ref::JobRef;
 use crate::base::latch::{BlockingLatch, CoreLatch};
+use crate::base::mail::Mail;
 use crate::base::recorder::Recorder;
 use crate::base::region::Regions;
 use crate::base::waiting::{WaitMode, Waiting};
@@ -18,14 +18,6 @@ use crate::state::frames::Frames;
 use crate::state::hinted::Hinted;
 use crate::state::local::Local;
 use crate::state::yielded::Yielded;
-
-/// A job that only one worker may run, on its way there.
-#[derive(Clone, Copy)]
-pub(crate) struct Mail {
-    pub(crate) job: JobRef,
-    /// True if an initialiser may wait for it: then it runs on top of the frames of one.
-    pub(crate) is_needed: bool,
-}
 
 /// The state of one worker, in a pool of type `P`. The worker's own thread sees it as a
 /// [`Worker`](crate::worker::Worker).

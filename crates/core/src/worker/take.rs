@@ -5,8 +5,8 @@ use heist_event::EventKind;
 use heist_sync::atomic::Ordering;
 
 use crate::base::job::{DetachedJob, Job};
+use crate::base::mail::Mail;
 use crate::policy::{Priority, Turns};
-use crate::state::Mail;
 use crate::worker::Worker;
 
 impl Worker {

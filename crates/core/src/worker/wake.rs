@@ -5,9 +5,10 @@ use std::ptr;
 use crate::base::job::DetachedJob;
 use crate::base::job_ref::JobRef;
 use crate::base::latch::{BlockingLatch, CoreLatch, Latch};
+use crate::base::mail::Mail;
 use crate::policy::Priority;
 use crate::schedule::{self, Point};
-use crate::state::{Mail, Pool};
+use crate::state::Pool;
 use crate::worker::needed;
 use crate::worker::Worker;
 

@@ -104,7 +104,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
         let (len, other_len) = (self.len(), other.len());
         assert!(
             len == other_len,
-            "zip_eq of {len} items with {other_len}: there must be as many on both sides"
+            "zip_eq of {len} items with {other_len}: iterators must have the same length"
         );
         Zip::new(self, other)
     }

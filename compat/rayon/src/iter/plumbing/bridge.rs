@@ -35,7 +35,7 @@ where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    enter(|| consumer.take_producer(len, producer))
+    enter(Some(len), || consumer.take_producer(len, producer))
 }
 
 /// Hands all items of a producer of unknown length to a consumer, on a worker.
@@ -44,5 +44,5 @@ where
     P: UnindexedProducer,
     C: UnindexedConsumer<P::Item>,
 {
-    enter(|| consumer.take_unindexed(producer))
+    enter(None, || consumer.take_unindexed(producer))
 }

@@ -35,7 +35,7 @@ impl<I> Blocks<I> {
     pub(crate) fn uniform(base: I, block_size: usize) -> Self {
         assert!(
             block_size != 0,
-            "by_uniform_blocks(0): a block must have at least 1 item"
+            "block_size must not be zero: a block has at least 1 item"
         );
         Self {
             base,
