@@ -10,6 +10,7 @@ use rayon::iter::plumbing::{
     bridge, bridge_unindexed, Consumer, Folder, Producer, ProducerCallback, Reducer,
     UnindexedConsumer, UnindexedProducer,
 };
+use rayon::iter::Either;
 use rayon::prelude::*;
 
 /// Numbers, by a producer of its own, which counts its pieces.
@@ -314,6 +315,17 @@ fn a_search_ends_below_each_adaptor_that_opens() {
     found(|all| all.with_min_len(9).find_any(|_| true));
     found(|all| all.intersperse(7).find_any(|&n| n == 7));
     found(|all| all.flat_map(|n| [n, n]).find_any(|_| true));
+    // Either side of `Either` is taken as it is.
+    let either = |n| match n % 2 {
+        0 => Either::Left(rayon::iter::repeat(n)),
+        _ => Either::Right(rayon::iter::repeat(n).map(|n| n + 1)),
+    };
+    found(|all| all.flat_map(either).find_any(|_| true));
+    found(|all| {
+        Either::<_, Tree>::Left(all)
+            .map(|n| n + 1)
+            .find_any(|_| true)
+    });
     found(|all| all.chain([1]).find_first(|&n| n == 8));
     found(|all| [1].into_par_iter().chain(all).find_first(|&n| n == 8));
 }
@@ -326,6 +338,8 @@ fn a_search_ends_below_each_adaptor_with_a_length_that_opens() {
     }
 
     let shorter = || (0..(1 << 60) - 5_usize).into_par_iter();
+    let either = || Either::<_, rayon::range::Iter<usize>>::Left(shorter());
+    found(|all| all.zip(either()).rev().find_any(|_| true));
     found(|all| all.enumerate().find_any(|(i, n)| i == n));
     found(|all| all.map(|n| n ^ 1).update(|_| ()).rev().find_any(|_| true));
     found(|all| all.step_by(3).find_first(|&n| n == 9));

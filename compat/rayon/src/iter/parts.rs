@@ -232,6 +232,16 @@ parts! {
     [I] iter::WhileSome<I>;
 }
 
+/// Asks the one that is there.
+macro_rules! of_either {
+    ($value:expr, $iter:ident => $result:expr) => {
+        match $value {
+            Either::Left($iter) => $result,
+            Either::Right($iter) => $result,
+        }
+    };
+}
+
 impl<L, R> ParallelIterator for Either<L, R>
 where
     L: ParallelIterator,
@@ -243,17 +253,52 @@ where
     where
         C: UnindexedConsumer<L::Item>,
     {
-        match self {
-            Self::Left(iter) => iter.drive_unindexed(consumer),
-            Self::Right(iter) => iter.drive_unindexed(consumer),
-        }
+        of_either!(self, iter => iter.drive_unindexed(consumer))
     }
 
     fn opt_len(&self) -> Option<usize> {
-        match self {
-            Self::Left(iter) => iter.opt_len(),
-            Self::Right(iter) => iter.opt_len(),
-        }
+        of_either!(self, iter => iter.opt_len())
+    }
+
+    const IS_PART: bool = L::IS_PART && R::IS_PART;
+
+    fn with_part<K: Continuation<L::Item>>(self, then: K) -> K::Output {
+        of_either!(self, iter => iter.with_part(then))
+    }
+
+    fn part_steps(&self) -> usize {
+        of_either!(self, iter => iter.part_steps())
+    }
+
+    fn part_split(&mut self) -> Option<Self> {
+        Some(match self {
+            Self::Left(iter) => Self::Left(iter.part_split()?),
+            Self::Right(iter) => Self::Right(iter.part_split()?),
+        })
+    }
+
+    #[inline]
+    fn part_run<F>(&mut self, budget: &mut usize, consume: F) -> ControlFlow<()>
+    where
+        F: FnMut(L::Item) -> ControlFlow<()>,
+    {
+        of_either!(self, iter => iter.part_run(budget, consume))
+    }
+
+    #[inline]
+    fn part_run_fold<B, F>(&mut self, budget: &mut usize, init: B, op: F) -> B
+    where
+        F: FnMut(B, L::Item) -> B,
+    {
+        of_either!(self, iter => iter.part_run_fold(budget, init, op))
+    }
+
+    fn part_split_policy(&self) -> SplitPolicy {
+        of_either!(self, iter => iter.part_split_policy())
+    }
+
+    fn part_pause(&mut self) {
+        of_either!(self, iter => iter.part_pause());
     }
 }
 
@@ -263,23 +308,32 @@ where
     R: IndexedParallelIterator<Item = L::Item>,
 {
     fn len(&self) -> usize {
-        match self {
-            Self::Left(iter) => iter.len(),
-            Self::Right(iter) => iter.len(),
-        }
+        of_either!(self, iter => iter.len())
     }
 
     fn drive<C: Consumer<L::Item>>(self, consumer: C) -> C::Result {
-        match self {
-            Self::Left(iter) => iter.drive(consumer),
-            Self::Right(iter) => iter.drive(consumer),
-        }
+        of_either!(self, iter => iter.drive(consumer))
     }
 
     fn with_producer<CB: ProducerCallback<L::Item>>(self, callback: CB) -> CB::Output {
+        of_either!(self, iter => iter.with_producer(callback))
+    }
+
+    fn with_indexed_part<K: IndexedContinuation<L::Item>>(self, then: K) -> K::Output {
+        of_either!(self, iter => iter.with_indexed_part(then))
+    }
+
+    fn part_split_off(&mut self, index: usize) -> Self {
         match self {
-            Self::Left(iter) => iter.with_producer(callback),
-            Self::Right(iter) => iter.with_producer(callback),
+            Self::Left(iter) => Self::Left(iter.part_split_off(index)),
+            Self::Right(iter) => Self::Right(iter.part_split_off(index)),
+        }
+    }
+
+    fn part_into_seq(self) -> impl DoubleEndedIterator<Item = L::Item> + ExactSizeIterator {
+        match self {
+            Self::Left(iter) => Either::Left(iter.part_into_seq()),
+            Self::Right(iter) => Either::Right(iter.part_into_seq()),
         }
     }
 }
