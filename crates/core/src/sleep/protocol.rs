@@ -273,15 +273,6 @@ impl Sleep {
     }
 
     pub(super) fn unpark_if(&self, worker: usize, is_meant: impl Fn(u32) -> bool) -> bool {
-        let mut sleeper = Sleeper::Worker(worker);
-        // Relaxed look first: most parkers are not armed.
-        let mut state = self.parker(sleeper).load(Ordering::Relaxed);
-        if state == TAKEN {
-            sleeper = Sleeper::Caller(worker);
-            state = self.parker(sleeper).load(Ordering::Relaxed);
-        }
-        let parker = self.parker(sleeper);
-        let sleeps = !matches!(state, AWAKE | TAKEN | WAKING) && is_meant(state);
         // Acquire: pairs with the release in `announce`, so that our change of the counts comes
         // after the sleeper's. One swap: one waker wins.
         let order = fault::ordering("sleep.unpark", Ordering::Acquire);
@@ -290,9 +281,27 @@ impl Sleep {
         } else {
             WAKING
         };
-        if !sleeps || !parker.replace(state, waking, order) {
-            return false;
-        }
+        let (sleeper, state) = loop {
+            let mut sleeper = Sleeper::Worker(worker);
+            // Relaxed look first: most parkers are not armed.
+            let mut state = self.parker(sleeper).load(Ordering::Relaxed);
+            if state == TAKEN {
+                sleeper = Sleeper::Caller(worker);
+                state = self.parker(sleeper).load(Ordering::Relaxed);
+            }
+            if matches!(state, AWAKE | TAKEN | WAKING) || !is_meant(state) {
+                return false;
+            }
+            if self.parker(sleeper).replace(state, waking, order) {
+                break (sleeper, state);
+            }
+            // Another waker may have won, or somebody has withdrawn who was in reserve: then
+            // nobody would wake it.
+            if fault::planted("sleep.unpark.again") {
+                return false;
+            }
+        };
+        let parker = self.parker(sleeper);
         self.begins_to_search(state);
         self.notes_time(sleeper);
         schedule::wakes(ptr::from_ref(parker) as usize);

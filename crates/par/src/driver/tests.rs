@@ -10,6 +10,7 @@ use heist_sync::atomic::{AtomicUsize, Ordering};
 use heist_sync::thread;
 
 use super::*;
+use crate::costs::Length;
 use crate::granularity::{Granularity, SplitPolicy};
 use crate::iter::consumer::{ForEach, Reduce};
 use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
@@ -342,38 +343,48 @@ fn so_few_items_may_wait_for_each_other() {
     }
 }
 
-/// A thief has the upper half, so that the items are longer than they were: the lower half is cut
+/// As [`run_all`], as if the last loop of so many items had been short.
+fn run_all_that_were_short(len: usize, item: &(dyn Fn(usize) + Sync)) {
+    fn code_of<P: Part, C: Consumer<P::Output>>(_: &P, _: &C) -> Code {
+        let code: Run<P, C> = run;
+        Code(code as usize)
+    }
+    let (items, consumer) = ((0..len).into_par_iter(), ForEach::new(&item));
+    let code = code_of(&items, &consumer);
+    code.lasted(len, 1_000);
+    assert_eq!(code.length(len), Length::Short);
+    drive(items, consumer);
+}
+
+/// A thief has the upper half, and the items are longer than they were: the lower half is cut
 /// further after some of it. That is no promise, and holds for most loops.
 #[test]
 fn a_loop_that_turns_out_to_be_long_is_shared_like_any_other() {
     const LEN: usize = 24;
     const LOOPS: usize = 20;
+    /// The thief may rest, and the system may let it wait, while the owner looks for it.
+    const ITEM: Duration = Duration::from_millis(20);
+    let waits = |time: Duration, is_over: &dyn Fn() -> bool| {
+        let start = Instant::now();
+        while !is_over() && start.elapsed() < time {
+            thread::yield_now();
+        }
+    };
     let shared = pool(2).install(|| {
         let is_shared = |_: &usize| {
-            for _ in 0..200 {
-                run_all(LEN, &|_| {});
-            }
-            let has_run = [const { AtomicBool::new(false) }; LEN];
-            let comes = |item: usize| {
-                let start = Instant::now();
-                while !has_run[item].load(Ordering::Relaxed) {
-                    if start.elapsed() > Duration::from_millis(250) {
-                        return false;
-                    }
-                    thread::yield_now();
-                }
-                true
-            };
-            let has_come = AtomicBool::new(false);
-            run_all(LEN, &|item| {
+            let (owner, has_upper) = (thread::current().id(), AtomicBool::new(false));
+            let has_more = AtomicBool::new(false);
+            run_all_that_were_short(LEN, &|item| {
+                let is_thief = thread::current().id() != owner;
                 match item {
-                    0 => _ = comes(LEN - 1),
-                    7 => has_come.store(comes(LEN / 2 - 1), Ordering::Relaxed),
-                    _ => {}
+                    0 => waits(12 * ITEM, &|| has_upper.load(Ordering::Relaxed)),
+                    _ if item == LEN - 1 => has_upper.store(is_thief, Ordering::Relaxed),
+                    _ if item >= LEN / 2 => {}
+                    _ if is_thief => has_more.store(true, Ordering::Relaxed),
+                    _ => waits(ITEM, &|| has_more.load(Ordering::Relaxed)),
                 }
-                has_run[item].store(true, Ordering::Relaxed);
             });
-            has_come.into_inner()
+            has_more.into_inner()
         };
         (0..LOOPS).filter(is_shared).count()
     });

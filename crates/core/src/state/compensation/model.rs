@@ -296,3 +296,40 @@ fn one_that_parks_in_this_moment_comes_for_a_job() {
         assert!(pool.sleep.no_worker_is_free());
     });
 }
+
+/// It is parked, and turns from withdrawn to in reserve and back in the moment in which the pool
+/// ends.
+#[test]
+fn one_that_leaves_the_reserve_in_this_moment_hears_of_the_end() {
+    check(2, || {
+        let pool = Pool::new(1);
+        pool.begin_blocking();
+        pool.publish_from_outside();
+        pool.assert_have_come(1);
+        pool.end_blocking();
+        assert!(pool.compensation.recall(1));
+        let parks = beside(&pool, |pool| {
+            // As `Worker::stand_in`.
+            let (compensation, end) = (&pool.compensation, &pool.end[1]);
+            let (parker, is_wanted) = (Sleeper::Worker(1), || !compensation.is_parked(1));
+            if (pool.sleep).withdraw(parker, end, pool, is_wanted, || (), None) {
+                pool.sleep.stop_search(pool);
+            }
+            while !end.probe() {
+                (pool.sleep).search(&mut Seeker(pool), pool, parker, false, end);
+                pool.sleep.stop_search(pool);
+            }
+        });
+        let ends = beside(&pool, |pool| {
+            // SAFETY: the pool holds the latch.
+            if unsafe { CoreLatch::set(&raw const pool.end[1]) } {
+                pool.sleep.unpark(1);
+            }
+        });
+        pool.begin_blocking();
+        pool.end_blocking();
+        pool.sleep.call_another(2, &*pool);
+        parks.join().unwrap();
+        ends.join().unwrap();
+    });
+}
