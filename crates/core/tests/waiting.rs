@@ -499,3 +499,38 @@ fn jobs_beyond_the_room_of_a_deque_do_not_run_on_top_of_each_other() {
         assert_eq!(deepest.into_inner(), 1, "{workers} workers");
     }
 }
+
+/// The owner of a stolen part would wait for the thief, and run nothing else.
+#[test]
+fn jobs_from_outside_come_before_those_in_the_deques_of_others() {
+    const JOBS: usize = 20;
+    let (has_spawned, may_go) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (ran, stolen_before) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let until = |is_over: &dyn Fn() -> bool| {
+        let start = Instant::now();
+        while !is_over() && start.elapsed() < Duration::from_secs(10) {
+            thread::yield_now();
+        }
+    };
+    strict_pool(2).in_place_scope(|scope| {
+        // One worker spawns jobs and is busy, the other becomes free when all is there.
+        scope.spawn(|_| until(&|| may_go.load(Ordering::Relaxed)));
+        scope.spawn(|scope| {
+            for _ in 0..5 {
+                scope.spawn(|_| {
+                    let is_before = ran.load(Ordering::Relaxed) < JOBS;
+                    stolen_before.fetch_add(usize::from(is_before), Ordering::Relaxed);
+                });
+            }
+            has_spawned.store(true, Ordering::Relaxed);
+            until(&|| ran.load(Ordering::Relaxed) == JOBS);
+        });
+        until(&|| has_spawned.load(Ordering::Relaxed));
+        for _ in 0..JOBS {
+            scope.spawn(|_| _ = ran.fetch_add(1, Ordering::Relaxed));
+        }
+        may_go.store(true, Ordering::Relaxed);
+    });
+    // It may have stolen one at its first look.
+    assert!(stolen_before.into_inner() <= 1);
+}

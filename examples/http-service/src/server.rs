@@ -54,8 +54,12 @@ pub fn connections() -> anyhow::Result<ThreadPool> {
 ///
 /// Fails if the system has no threads for it.
 pub fn pictures() -> Result<ThreadPool, ThreadPoolBuildError> {
-    let builder = ThreadPoolBuilder::new();
-    builder.panic_handler(|_payload| {}).build()
+    let builder = ThreadPoolBuilder::new().panic_handler(|_payload| {});
+    // While a picture waits for a thief, no other begins on top of it.
+    builder
+        .waiting(Waiting::Descendants)
+        .compensation_workers(0)
+        .build()
 }
 
 /// Serves connections until the `end`, in the pool of the calling worker. Then it accepts no more,
@@ -148,8 +152,6 @@ pub async fn thumbnail(studio: Arc<Studio>, width: usize) -> Vec<u8> {
         let studio = Arc::clone(&studio);
         move || studio.picture.thumbnail(width)
     };
-    // While it waits for a thief, no other picture begins on top of it.
-    let compute = || heist::with_waiting(Waiting::Descendants, compute);
     let mut wanted = Wanted(job.submit(compute));
     match (&mut wanted.0).await {
         Ok(file) => file,

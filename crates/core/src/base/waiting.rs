@@ -10,6 +10,7 @@ use std::ptr;
 /// | a waiting worker runs | any job of the pool | the jobs that the waiting frame itself has begun |
 /// | its stack holds | the frames of unrelated jobs, one on top of the other | not more than the job would take serially |
 /// | a lock that is held over a `join` | waits for itself if such a job wants it | is safe |
+/// | a worker that is free, while jobs from outside wait | steals first, where victims are few | takes those first: an owner would wait for the thief |
 /// | while nothing of that kind is there | nothing is lost | a compensation worker takes the place, in a pool that was built so |
 ///
 /// Jobs that no other worker may run, those for [every worker](crate::broadcast()) or

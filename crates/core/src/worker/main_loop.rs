@@ -7,6 +7,11 @@ use crate::worker::Worker;
 /// every eighth of them.
 const STEAL_INTERVAL: u32 = 8;
 
+/// As [`STEAL_INTERVAL`], where waiting workers run descendants only, however few victims there
+/// are: whoever waits for the thief of a part has nothing else to do, and its place is taken by
+/// another thread, though all are at work.
+const STEAL_INTERVAL_IF_STRICT: u32 = 64;
+
 /// The number of jobs after which the worker checks whether yielded jobs are late.
 const WINDOW: u32 = Turns::JOBS_MAX / 2;
 
@@ -133,9 +138,10 @@ impl Worker {
     }
 
     /// Runs a job that waits in a lane or in one of the worker's queues, without beginning a
-    /// search. Victims come before the lanes; but if there are many, not each time, because a look
-    /// at all of them takes longer than a small job. Returns how many it has run; of those that
-    /// have yielded they are `most` at most, until it `is_over`, and otherwise one.
+    /// search. Victims come before the lanes; but not each time if there are many, because a look at
+    /// all of them takes longer than a small job, or if their owners would wait. Returns how many
+    /// it has run; of those that have yielded they are `most` at most, until it `is_over`, and
+    /// otherwise one.
     #[inline]
     fn run_waiting(&self, most: u32, is_over: impl Fn() -> bool) -> u32 {
         if self.pool().lanes.is_empty() {
@@ -154,7 +160,12 @@ impl Worker {
             .order
             .lanes_reached
             .set(reached.wrapping_add(1));
-        if reached % STEAL_INTERVAL == 0 || self.pool().workers().len() <= STEAL_INTERVAL as usize {
+        let interval = match self.is_strict() {
+            true => STEAL_INTERVAL_IF_STRICT,
+            false if self.pool().workers().len() <= STEAL_INTERVAL as usize => 1,
+            false => STEAL_INTERVAL,
+        };
+        if reached % interval == 0 {
             if let Some(job) = self.steal() {
                 self.execute_stolen(job, self.pool().now_ns());
                 return 1;
