@@ -138,9 +138,9 @@ impl Worker {
     }
 
     /// Runs a job that waits in a lane or in one of the worker's queues, without beginning a
-    /// search. Victims come before the lanes; but not each time if there are many, because a look at
-    /// all of them takes longer than a small job, or if their owners would wait. Returns how many
-    /// it has run; of those that have yielded they are `most` at most, until it `is_over`, and
+    /// search. Victims come before the lanes; but not each time if there are many, because a look
+    /// at all of them takes longer than a small job, or if their owners would wait. Returns how
+    /// many it has run; of those that have yielded they are `most` at most, until it `is_over`, and
     /// otherwise one.
     #[inline]
     fn run_waiting(&self, most: u32, is_over: impl Fn() -> bool) -> u32 {
